@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Facade of the engine, free of SystemC.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "sim/base/result.h"
+#include "sim/config/chip_config.h"
+#include "sim/plan/program.h"
+#include "sim/timeline/summary.h"
+#include "sim/timeline/timeline.h"
+
+namespace spillway::engine {
+
+struct SimulateOptions {
+  bool record_timeline = true;                       ///< Off: summary only (sweeps).
+  const std::atomic<bool>* interrupted = nullptr;    ///< Set from a signal handler to stop early.
+  /// Called now and then with (ops finished, ops in all, simulated time).
+  std::function<void(std::int64_t, std::int64_t, Picos)> progress;
+};
+
+struct RunResult {
+  timeline::Summary summary;     ///< input, version and plan text are the caller's to fill.
+  timeline::Timeline timeline;
+  bool limit_reached = false;    ///< `run.max_events` exceeded (exit code 5).
+};
+
+/// Replays `program` on `chip`. One kernel of SystemC lives for the duration of the call.
+/// Errors: VMEM over capacity (names who holds what), HBM over capacity, deadlock.
+Result<RunResult> Simulate(const plan::Program& program, const config::ChipConfig& chip,
+                           const SimulateOptions& options);
+
+}  // namespace spillway::engine

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/hlo/opcode.h"
+#include "sim/hlo/shape.h"
+
+namespace spillway::hlo {
+
+class Computation;
+
+/// `name=value` after the operands of an instruction. `value` is the raw text, braces and quotes
+/// included; `sim/hlo/attributes.h` reads the typed forms on demand.
+struct Attribute {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// One HLO instruction. Lives in its Computation; pointers to it stay valid with the Module.
+struct Instruction {
+  std::string_view name;                ///< Without `%`.
+  Opcode opcode = Opcode::kUnknown;
+  std::string_view opcode_name;         ///< As printed; keeps what the enum does not know.
+  Shape shape;
+  boost::container::small_vector<const Instruction*, 4> operands;
+  /// Computations it calls, in attribute order: calls, to_apply, body, condition, branches, …
+  boost::container::small_vector<const Computation*, 1> called;
+  std::vector<Attribute> attributes;
+  std::string_view literal;             ///< Text in the parentheses of `constant(…)`.
+  std::int64_t parameter_number = -1;   ///< For `parameter(n)`.
+  bool is_root = false;
+  int index = 0;                        ///< Position in its computation, the schedule if scheduled.
+  std::size_t offset = 0;               ///< Byte offset in the module's text, for diagnostics.
+  const Computation* parent = nullptr;
+
+  /// Raw value of an attribute; empty optional if absent.
+  std::optional<std::string_view> Attr(std::string_view attribute) const;
+  /// The computation named by attribute `attribute` ("body", "condition", "calls", "to_apply").
+  const Computation* Called(std::string_view attribute) const;
+  /// Fusion kind as the dump says: "kLoop", "kOutput", …; empty if none.
+  std::string_view FusionKind() const;
+  /// `metadata={op_name="…"}` without quotes and escapes undone; empty if none.
+  std::string OpName() const;
+};
+
+/// A named list of instructions in printed order.
+class Computation {
+ public:
+  std::string_view name;
+  bool is_entry = false;
+  std::deque<Instruction> instructions;
+  const Instruction* root = nullptr;
+  std::vector<const Instruction*> parameters;  ///< By parameter number.
+
+  const Instruction* Find(std::string_view instruction) const;
+
+  std::unordered_map<std::string_view, const Instruction*> by_name;
+};
+
+/// A parsed HLO module. Owns its text: all string_views point into it.
+class Module {
+ public:
+  std::string_view name;
+  bool is_scheduled = false;
+  std::vector<Attribute> attributes;           ///< Of the `HloModule` line.
+  std::deque<Computation> computations;
+  const Computation* entry = nullptr;
+  std::string file;                            ///< As the user named it, for diagnostics.
+  std::shared_ptr<const std::string> text;     ///< Empty text for a module read from a proto.
+  std::deque<std::string> strings;             ///< Storage of strings that are not in `text`.
+
+  const Computation* Find(std::string_view computation) const;
+  /// An error located at `instruction`.
+  Diagnostic ErrorAt(const Instruction& instruction, std::string message, std::string hint = "") const;
+
+  std::unordered_map<std::string_view, const Computation*> by_name;
+};
+
+/// Reads one text that holds one or more modules.
+/// Errors: everything XLA's parser refuses in structure (unknown operand, cycle, redefinition,
+/// shape overflow, truncated text …), each with line, column and what was expected. No ENTRY in
+/// a text that ends in the middle of a computation is an error that says so.
+Result<std::vector<std::unique_ptr<Module>>> ParseModules(std::string text, const std::string& file);
+
+/// Reads a serialised `HloProto` or `HloModuleProto`.
+Result<std::unique_ptr<Module>> ReadProto(std::string bytes, const std::string& file);
+
+/// HLO text that ParseModules reads back to an equal module.
+std::string Print(const Module& module);
+
+}  // namespace spillway::hlo
