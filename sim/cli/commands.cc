@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/commands.h"
+
+namespace spillway::cli {
+
+const std::vector<Command>& Commands() {
+  static const std::vector<Command> commands = {
+      HelpCommand(),
+      CompletionCommand(),
+  };
+  return commands;
+}
+
+}  // namespace spillway::cli
