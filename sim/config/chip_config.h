@@ -81,7 +81,8 @@ struct VmemConfig {
   Bytes scoped_limit = 0;         ///< Default `xla_tpu_scoped_vmem_limit_kib`.
   Bytes load_bytes = 4096;        ///< One vector load or store.
   int load_slots = 0, store_slots = 0;
-  /// Share of a cycle's VMEM bandwidth that a DMA at full rate takes from loads and stores, 0..1.
+  /// Cycles that each `load_bytes` of DMA traffic takes from a core that loads or stores in every
+  /// bundle (one VMEM access of a DMA blocks the core's for that cycle); 0: no contention.
   double dma_contention = 0;
 };
 

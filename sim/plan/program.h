@@ -35,7 +35,8 @@ struct Action {
   enum class Kind : std::uint8_t {
     kCompute,   ///< Busy for `cycles`; `loads`/`stores` vector accesses to VMEM happen meanwhile.
     kIssue,     ///< Start `transfer`; on completion `flag` rises by transfer.bytes().
-    kWait,      ///< Block until `flag` holds at least `bytes`, then lower it by `bytes`.
+    kWait,      ///< Block until `flag` holds at least `bytes`; if `consume`, then lower it by `bytes`.
+    kFlag,      ///< Set `flag` to `bytes` (if `set`) or change it by `bytes`, at no cost.
     kStep,      ///< A new grid step begins (for the timeline and the step count only).
   };
   Kind kind = Kind::kCompute;
@@ -45,14 +46,19 @@ struct Action {
   Transfer transfer;
   int flag = 0;
   Bytes bytes = 0;
+  bool consume = true;             ///< kWait: bundles lower the flag themselves and pass false.
+  bool set = false;                ///< kFlag.
 };
 
 /// Produces the actions of one execution of a kernel, in program order.
 class ActionSource {
  public:
   virtual ~ActionSource() = default;
-  /// Writes the next action; false at the end.
+  /// Writes the next action; false at the end. REQUIRES: `action` is default-constructed or was
+  /// filled by an earlier call (every field that the kind uses is written).
   virtual bool Next(Action& action) = 0;
+  /// Why the source had to stop before its end (a bundle it cannot execute); empty if it did not.
+  virtual std::string Failure() const { return {}; }
 };
 
 enum class Space : std::uint8_t { kHbm, kVmem, kSmem, kOther };

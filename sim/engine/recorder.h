@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/config/chip_config.h"
+#include "sim/plan/program.h"
+#include "sim/timeline/summary.h"
+#include "sim/timeline/timeline.h"
+
+namespace spillway::engine {
+
+/// Takes note of what the modules do and turns it into a Summary and a Timeline. Knows no SystemC.
+class Recorder {
+ public:
+  Recorder(const plan::Program& program, const config::ChipConfig& chip, bool timeline);
+
+  // Core: ops, in time order, never nested.
+  void OpBegin(int op, Picos now);
+  void OpEnd(Picos now);
+  void Step();
+  /// The core was busy with the current op; `cycles` of it are the op's own, the rest of the time
+  /// was lost to VMEM contention.
+  void Compute(Picos start, Picos end, Cycles cycles, Cycles bundles);
+  /// The core stood still for a transfer of the given direction; `flow` is the transfer's number.
+  void Wait(Picos start, Picos end, plan::Direction direction, int flow);
+  /// It stood still for something else (a full queue).
+  void WaitOther(Picos start, Picos end);
+
+  // DMA and HBM.
+  void DmaDone(const plan::Transfer& transfer, int op, int flow, Picos issued, Picos end);
+  void HbmRates(Picos now, double read, double write);
+  /// VMEM held from now on: live buffers and the scoped memory of the running op.
+  void VmemHeld(Picos now, Bytes bytes);
+
+  /// Counts one kernel event; the caller stops the run when `TooManyEvents`.
+  void CountEvent() { ++events_; }
+  std::int64_t events() const { return events_; }
+
+  /// Finishes the books. REQUIRES: no op is open.
+  timeline::Summary TakeSummary(Picos end);
+  timeline::Timeline TakeTimeline(Picos end);
+
+ private:
+  struct PendingWait {
+    Picos picos;
+    plan::Direction direction;
+    std::size_t slice;       ///< Index into the timeline's slices, or npos.
+  };
+  timeline::OpSummary& current() { return ops_[static_cast<std::size_t>(op_)]; }
+  std::size_t AddSlice(timeline::Slice slice);
+  void FlushWaits(bool draining);
+  void AddPoint(timeline::Counter& counter, Picos now, double value);
+
+  const plan::Program& program_;
+  const config::ChipConfig& chip_;
+  const bool record_;
+  timeline::Timeline timeline_;
+  std::vector<timeline::OpSummary> ops_;
+  int op_ = -1;
+  Picos op_start_ = 0;
+  bool computed_ = false;                  ///< The current op has computed since it began.
+  std::vector<PendingWait> waits_;         ///< Since the last compute: drain, if none follows.
+  Bytes read_bytes_ = 0, write_bytes_ = 0;
+  Picos hbm_busy_ = 0, hbm_busy_since_ = -1;
+  std::int64_t events_ = 0;
+};
+
+}  // namespace spillway::engine
