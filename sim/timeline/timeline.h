@@ -2,7 +2,10 @@
 // The product's data model: what happened when. Plain data, no engine, no writer.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/units.h"
@@ -19,6 +22,12 @@ struct Track {
 /// Why the core stands still.
 enum class Stall : std::uint8_t { kNone, kDmaRead, kDmaWrite, kFill, kDrain, kOther };
 const char* StallName(Stall stall);   ///< "dma_read", …; "" for kNone.
+/// The inverse; empty optional on an unknown word.
+std::optional<Stall> StallFromName(std::string_view name);
+
+/// "core", "steps", "dma", "other".
+const char* TrackKindName(TrackKind kind);
+std::optional<TrackKind> TrackKindFromName(std::string_view name);
 
 /// Something that occupies a track for a time. On kCore slices of kind "op" contain slices of kind
 /// "compute" and "wait"; on DMA tracks slices of concurrent transfers may overlap.
@@ -47,5 +56,11 @@ struct Timeline {
   std::vector<Counter> counters;
   std::vector<std::string> buffers; ///< Names.
 };
+
+/// Puts `slices` into their canonical order: by start, then track, then longest first (stable).
+void SortSlices(Timeline& timeline);
+
+/// The latest end of a slice or time of a counter point; 0 if there is none.
+Picos EndOf(const Timeline& timeline);
 
 }  // namespace spillway::timeline
