@@ -23,8 +23,18 @@ Console::Settings SettingsOf(const Arguments& arguments) {
   return settings;
 }
 
+/// For complaints about a command line that cannot be parsed: the wish for no colour still counts.
+Console::Settings SettingsBeforeParsing(const std::vector<std::string>& words) {
+  Console::Settings settings;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool never = words[i] == "--color" && i + 1 < words.size() && words[i + 1] == "never";
+    if (never || words[i] == "--no-color" || words[i] == "--color=never") settings.color = Console::Color::kNever;
+  }
+  return settings;
+}
+
 ExitCode RunLine(Session& session, const std::vector<std::string>& words) {
-  session.console.Configure({});
+  session.console.Configure(SettingsBeforeParsing(words));
   if (words.empty()) {
     session.console.PrintText(ShortHelp());
     return kExitUsage;

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/input.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "sim/base/file.h"
+#include "sim/base/units.h"
+#include "sim/cli/options.h"
+#include "sim/cli/paths.h"
+
+namespace spillway::cli {
+namespace {
+
+using Modules = std::vector<std::unique_ptr<hlo::Module>>;
+
+constexpr const char* kDumpHint =
+    "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\" writes *after_optimizations.txt, the file needed here";
+
+// Names of the file that holds a module's final HLO, the preferred first.
+const char* const kFinalHlo[] = {
+    "after_optimizations.txt", "after_optimizations.hlo",    "after_optimizations.txt.gz",
+    "after_optimizations.hlo.gz", "after_optimizations.hlo.pb", "after_optimizations.hlo.pb.gz",
+};
+
+/// A byte that HLO text cannot contain.
+bool IsBinary(const std::string& bytes) {
+  const std::size_t probe = std::min<std::size_t>(bytes.size(), 4096);
+  return std::any_of(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(probe), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t' && byte != '\f';
+  });
+}
+
+bool NamedProto(const std::string& file) { return EndsWith(file, ".pb") || EndsWith(file, ".pb.gz"); }
+
+std::size_t SizeOf(const hlo::Module& module) {
+  std::size_t instructions = 0;
+  for (const hlo::Computation& computation : module.computations) instructions += computation.instructions.size();
+  return instructions;
+}
+
+Diagnostic Note(std::string message, std::string hint) {
+  Diagnostic note = Warning(std::move(message), std::move(hint));
+  note.severity = Severity::kNote;
+  return note;
+}
+
+/// One of the modules of a file: the wanted, else the largest (the first of equals).
+Result<std::unique_ptr<hlo::Module>> Pick(Modules modules, const std::string& wanted, const std::string& file,
+                                          Diagnostics& notes) {
+  if (modules.empty()) return Error(fmt::format("'{}' holds no HLO module", file));
+  if (!wanted.empty()) {
+    std::vector<std::string> names;
+    for (auto& module : modules) {
+      if (module->name == wanted) return std::move(module);
+      names.emplace_back(module->name);
+    }
+    Diagnostic error = UnknownWord("module", wanted, names);
+    error.file = file;
+    return error;
+  }
+  const auto largest = std::max_element(modules.begin(), modules.end(), [](const auto& a, const auto& b) {
+    return SizeOf(*a) < SizeOf(*b);
+  });
+  if (modules.size() > 1) {
+    notes.push_back(Note(fmt::format("'{}' holds {} modules; the largest, '{}', is used", file, modules.size(),
+                                     (*largest)->name),
+                         "--module NAME picks another"));
+  }
+  return std::move(*largest);
+}
+
+/// "module_0007.jit_step.tpu" answers to its whole name and to each part between dots.
+bool Answers(const DumpModule& module, const std::string& wanted) {
+  return module.name == wanted || ("." + module.name + ".").find("." + wanted + ".") != std::string::npos;
+}
+
+std::string ListModules(const std::vector<DumpModule>& modules) {
+  constexpr std::size_t kMost = 20;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(modules.size(), kMost); ++i) {
+    list += fmt::format("{}{}", i == 0 ? "" : ", ", modules[i].name);
+  }
+  if (modules.size() > kMost) list += fmt::format(" and {} more", modules.size() - kMost);
+  return list;
+}
+
+Result<DumpModule> PickDump(const std::string& directory, const std::string& wanted, Diagnostics& notes) {
+  std::vector<DumpModule> modules = FindDumpModules(directory);
+  if (modules.empty()) {
+    if (Exists(JoinPath(directory, "summary.json"))) {
+      return Error(fmt::format("'{}' is the result of a run, not a dump", directory),
+                   "'spillway report' and 'spillway export' read it");
+    }
+    return Error(fmt::format("directory '{}' holds no *after_optimizations.txt", directory), kDumpHint);
+  }
+  if (!wanted.empty()) {
+    std::vector<DumpModule> hits;
+    for (const DumpModule& module : modules) {
+      if (Answers(module, wanted)) hits.push_back(module);
+    }
+    if (hits.size() == 1) return hits.front();
+    const std::string hint = fmt::format("modules: {}", ListModules(hits.empty() ? modules : hits));
+    return hits.empty() ? Error(fmt::format("no module '{}' in '{}'", wanted, directory), hint)
+                        : Error(fmt::format("{} modules of '{}' are named '{}'", hits.size(), directory, wanted), hint);
+  }
+  const auto largest = std::max_element(modules.begin(), modules.end(),
+                                        [](const DumpModule& a, const DumpModule& b) { return a.size < b.size; });
+  if (modules.size() > 1) {
+    notes.push_back(Note(fmt::format("'{}' holds {} modules; the largest, '{}', is used", directory, modules.size(),
+                                     largest->name),
+                         "--module NAME picks another of: " + ListModules(modules)));
+  }
+  return *largest;
+}
+
+Result<Input> LoadFile(const InputRequest& request, const std::string& file, Diagnostics& notes) {
+  Result<std::string> bytes = ReadFile(file);
+  if (!bytes.ok()) return bytes.errors();
+  const std::string shown = file == "-" ? "<stdin>" : file;
+  Result<Modules> modules = ReadModules(std::move(*bytes), shown);
+  if (!modules.ok()) return modules.errors();
+  Result<std::unique_ptr<hlo::Module>> module = Pick(std::move(*modules), request.module, shown, notes);
+  if (!module.ok()) return module.errors();
+  Input input;
+  input.name = request.name;
+  input.file = file;
+  input.chip = request.chip;
+  input.module = std::move(*module);
+  return input;
+}
+
+Result<Input> LoadDump(const InputRequest& request, Diagnostics& notes) {
+  Result<DumpModule> dump = PickDump(request.name, request.module, notes);
+  if (!dump.ok()) return dump.errors();
+  InputRequest inner = request;
+  inner.module.clear();
+  Result<Input> input = LoadFile(inner, dump->file, notes);
+  if (!input.ok()) return input;
+  input->assignment_file = dump->assignment;
+  input->llo_directory = FindBundles(request.name);
+  return input;
+}
+
+}  // namespace
+
+Result<Modules> ReadModules(std::string bytes, const std::string& file) {
+  const bool named_proto = NamedProto(file);
+  if (!named_proto && !IsBinary(bytes)) return hlo::ParseModules(std::move(bytes), file);
+  Result<std::unique_ptr<hlo::Module>> module = hlo::ReadProto(std::move(bytes), file);
+  if (!module.ok()) {
+    Diagnostics errors = module.errors();
+    if (!named_proto) {
+      Diagnostic error = Error("this is neither HLO text nor an HLO proto", kDumpHint);
+      error.file = file;
+      errors = {error};
+    }
+    return errors;
+  }
+  Modules modules;
+  modules.push_back(std::move(*module));
+  return modules;
+}
+
+std::vector<DumpModule> FindDumpModules(const std::string& directory) {
+  const std::vector<std::string> files = FilesIn(directory);
+  std::map<std::string, DumpModule> modules;
+  for (const char* end : kFinalHlo) {
+    for (const std::string& name : files) {
+      if (!EndsWith(name, end)) continue;
+      DumpModule module;
+      module.name = name.substr(0, name.size() - std::string(end).size());
+      while (!module.name.empty() && module.name.back() == '.') module.name.pop_back();
+      if (module.name.empty()) module.name = "module";
+      if (modules.count(module.name) > 0) continue;
+      module.file = JoinPath(directory, name);
+      std::error_code ignored;
+      module.size = std::filesystem::file_size(module.file, ignored);
+      const std::string stem = name.substr(0, name.find("after_optimizations")) + "after_optimizations";
+      for (const char* suffix : {"-buffer-assignment.txt", "-buffer-assignment.txt.gz"}) {
+        if (std::binary_search(files.begin(), files.end(), stem + suffix) && module.assignment.empty()) {
+          module.assignment = JoinPath(directory, stem + suffix);
+        }
+      }
+      modules.emplace(module.name, module);
+    }
+  }
+  std::vector<DumpModule> list;
+  for (auto& entry : modules) list.push_back(std::move(entry.second));
+  return list;
+}
+
+std::string FindBundles(const std::string& directory) {
+  for (const std::string& folder : {directory, JoinPath(directory, "llo")}) {
+    for (const std::string& name : FilesIn(folder)) {
+      if (name.find("final_bundles") != std::string::npos) return folder;
+    }
+  }
+  return "";
+}
+
+Result<Input> LoadInput(const InputRequest& request, Diagnostics& notes) {
+  if (request.name != "-" && IsDirectory(request.name)) return LoadDump(request, notes);
+  return LoadFile(request, request.name, notes);
+}
+
+}  // namespace spillway::cli
