@@ -42,8 +42,17 @@ struct Layout {
   std::int64_t memory_space = 0;               ///< `S(n)`; which memory n is, the chip config says.
   std::int64_t element_size_bits = 0;          ///< `E(n)`: size in memory; 0 = the type's own.
   std::int64_t tail_padding_alignment = 1;     ///< `L(n)`, in elements.
+  std::int64_t metadata_prefix_bytes = 0;      ///< `M(n)`: run-time sizes of a dynamic shape.
+  /// Suffixes Spillway keeps but gives no meaning: `SC(0:3)`, `D(X,C)`, `P(…)`, `#(…)`, `*(…)`.
+  std::string other;
   bool operator==(const Layout& other) const;
 };
+
+/// A dimension printed `?`: no bound is known. Such shapes have no size (IsUnbounded).
+constexpr std::int64_t kUnboundedDimension = -1;
+/// Most dimensions a shape may have, and deepest nesting of tuples.
+constexpr int kMaxRank = 64;
+constexpr int kMaxNesting = 200;
 
 /// An array type with dimensions and layout, or a tuple of shapes.
 struct Shape {
@@ -64,13 +73,31 @@ struct Shape {
   bool operator==(const Shape& other) const;
 };
 
+/// True if a dimension of the shape (or of a tuple member) is `?`: it has no size, and the size
+/// functions count it as 0 bytes.
+bool IsUnbounded(const Shape& shape);
+
 /// Bytes without padding. Tuples: the sum of their members. Tokens and opaque: 0.
 Bytes LogicalBytes(const Shape& shape);
 
 /// Bytes as XLA:TPU allocates them: dimensions, in memory order, padded to the first tile, at the
 /// layout's element size. Tuples: the sum of their members (not the pointer table).
 /// Source: openxla docs/tiled_layout.md; checked against the sizes the compiler prints.
+/// Saturates at the largest Bytes; the parser refuses shapes that would (SizeOverflows).
 Bytes AllocatedBytes(const Shape& shape);
+/// Its elements or bytes, logical or allocated, do not fit 62 bits.
+bool SizeOverflows(const Shape& shape);
+
+/// Bytes of the buffer that the compiler's buffer assignment lists for a value of this shape:
+/// - an array: AllocatedBytes; one without tiles in memory space 0 is taken with the tiles XLA:TPU
+///   gives it (WithImpliedTiles);
+/// - a tuple: its index table (the members are buffers of their own), 8 bytes a member, rounded up to 32.
+Bytes BufferBytes(const Shape& shape);
+
+/// The shape with XLA:TPU's usual tiles where the text has none: rank 2 and more
+/// T(min(8, second-minor rounded up to a power of two), 128), with (2,1) or (4,1) packing for 16-
+/// and 8-bit types; rank 1 T(1024), for long vectors of narrow types T(1024)(128)(p,1).
+Shape WithImpliedTiles(const Shape& shape);
 
 /// The tiled view of an array: what window bounds count. Dimensions here are in *logical* order;
 /// the tiled ones are divided (rounding up) by their tile length, the others unchanged.
