@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/yaml_node.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "sim/base/file.h"
+
+namespace spillway::config {
+namespace {
+
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
+
+// Builds the tree from parser events rather than from YAML::Node: events keep the place of keys and
+// the order of duplicates, and an alias cannot blow the tree up.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  TreeBuilder(std::shared_ptr<const YamlSource> source, std::size_t begin, Diagnostics& errors)
+      : source_(std::move(source)), errors_(errors) {
+    line_starts_.push_back(begin);
+    for (std::size_t i = begin; i < source_->text.size(); ++i) {
+      if (source_->text[i] == '\n') line_starts_.push_back(i + 1);
+    }
+  }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Add(Make(YamlNode::Kind::kNull, mark, "", anchor));
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    errors_.push_back(ErrorAtNode(At(mark), "aliases are not supported", "write the value out"));
+    Add(Make(YamlNode::Kind::kNull, mark, "", YAML::NullAnchor));
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    YamlNode node = Make(YamlNode::Kind::kScalar, mark, tag, anchor);
+    node.text = value;
+    node.quoted = tag == "!";
+    Add(std::move(node));
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open_.push_back(Make(YamlNode::Kind::kList, mark, tag, anchor));
+  }
+  void OnSequenceEnd() override { Close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open_.push_back(Make(YamlNode::Kind::kMap, mark, tag, anchor));
+  }
+  void OnMapEnd() override { Close(); }
+
+  /// What has been read, complete or not.
+  std::optional<YamlNode> Take() {
+    while (!open_.empty()) Close();
+    return std::move(root_);
+  }
+  YamlLocation At(const YAML::Mark& mark) const {
+    if (mark.line < 0) return {source_, line_starts_.front()};
+    const std::size_t line = std::min(static_cast<std::size_t>(mark.line), line_starts_.size() - 1);
+    const std::size_t offset = line_starts_[line] + static_cast<std::size_t>(std::max(mark.column, 0));
+    return {source_, std::min(offset, source_->text.size())};
+  }
+
+ private:
+  YamlNode Make(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag,
+                YAML::anchor_t anchor) {
+    YamlNode node;
+    node.kind = kind;
+    node.at = At(mark);
+    if (anchor != YAML::NullAnchor) {
+      errors_.push_back(ErrorAtNode(node.at, "anchors are not supported", "use 'extends' to share values"));
+    }
+    if (!tag.empty() && tag != "?" && tag != "!") {
+      errors_.push_back(ErrorAtNode(node.at, fmt::format("tags are not supported: '{}'", tag)));
+    }
+    return node;
+  }
+  void Close() {
+    YamlNode node = std::move(open_.back());
+    open_.pop_back();
+    if (node.keys.size() > node.children.size()) node.keys.pop_back();  // the text broke off here
+    if (node.kind == YamlNode::Kind::kMap) DropDuplicates(node);
+    Add(std::move(node));
+  }
+  void DropDuplicates(YamlNode& map) {
+    std::map<std::string, int> seen;
+    YamlNode kept;
+    for (std::size_t i = 0; i < map.keys.size(); ++i) {
+      const YamlNode& key = map.keys[i];
+      if (key.kind != YamlNode::Kind::kScalar) {
+        errors_.push_back(ErrorAtNode(key.at, "a key must be a plain word"));
+        continue;
+      }
+      const auto [first, fresh] = seen.emplace(key.text, key.at.line());
+      if (!fresh) {
+        const std::string where = source_->file.empty() ? "" : fmt::format("first given in line {}", first->second);
+        errors_.push_back(ErrorAtNode(key.at, fmt::format("duplicate key '{}'", key.text), where));
+      } else if (key.text == "<<") {
+        errors_.push_back(ErrorAtNode(key.at, "merge keys are not supported", "use 'extends' to share values"));
+      } else {
+        kept.keys.push_back(std::move(map.keys[i]));
+        kept.children.push_back(std::move(map.children[i]));
+      }
+    }
+    map.keys = std::move(kept.keys);
+    map.children = std::move(kept.children);
+  }
+  void Add(YamlNode node) {
+    if (open_.empty()) {
+      if (!root_) root_ = std::move(node);
+      return;
+    }
+    YamlNode& parent = open_.back();
+    if (parent.kind == YamlNode::Kind::kMap && parent.keys.size() == parent.children.size()) {
+      parent.keys.push_back(std::move(node));
+      return;
+    }
+    // The parser places a missing value wherever the next token is: the key is the better place.
+    if (node.kind == YamlNode::Kind::kNull && node.text.empty() && parent.kind == YamlNode::Kind::kMap) {
+      node.at = parent.keys.back().at;
+    }
+    parent.children.push_back(std::move(node));
+  }
+
+  std::shared_ptr<const YamlSource> source_;
+  Diagnostics& errors_;
+  std::vector<std::size_t> line_starts_;
+  std::vector<YamlNode> open_;
+  std::optional<YamlNode> root_;
+};
+
+}  // namespace
+
+int YamlLocation::line() const { return Locate(source->text, offset).line; }
+
+std::string YamlLocation::Describe() const {
+  return source->file.empty() ? source->text : fmt::format("{}:{}", source->file, line());
+}
+
+const YamlNode* YamlNode::Find(const std::string& key) const {
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i].text == key) return &children[i];
+  }
+  return nullptr;
+}
+
+std::string DescribeKind(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::kNull: return "no value";
+    case YamlNode::Kind::kScalar: return fmt::format("'{}'", node.text.substr(0, 60));
+    case YamlNode::Kind::kList: return "a list";
+    case YamlNode::Kind::kMap: return "a map";
+  }
+  return "";
+}
+
+Diagnostic ErrorAtNode(const YamlLocation& at, std::string message, std::string hint) {
+  Diagnostic error =
+      ErrorAt(at.source->text, at.source->file, at.offset, std::move(message), std::move(hint));
+  if (at.source->file.empty()) error.line = error.column = 0;  // an argument has no lines
+  return error;
+}
+
+std::optional<YamlNode> ParseYaml(const std::shared_ptr<const YamlSource>& source, std::size_t begin,
+                                  Diagnostics& errors) {
+  if (source->text.size() > kMaxTextBytes) {
+    errors.push_back(ErrorAtNode({source, 0}, "a configuration of more than 1 MiB", "is this the right file?"));
+    return std::nullopt;
+  }
+  TreeBuilder builder(source, begin, errors);
+  try {
+    std::istringstream stream(source->text.substr(begin));
+    YAML::Parser parser(stream);
+    TreeBuilder* first = &builder;
+    if (!parser.HandleNextDocument(*first)) return std::nullopt;
+    Diagnostics ignored;
+    TreeBuilder second(source, begin, ignored);
+    if (parser.HandleNextDocument(second)) {
+      const std::optional<YamlNode> extra = second.Take();
+      const YamlLocation at = extra ? extra->at : YamlLocation{source, begin};
+      errors.push_back(ErrorAtNode(at, "more than one YAML document", "keep one per file"));
+    }
+  } catch (const YAML::Exception& e) {
+    errors.push_back(ErrorAtNode(builder.At(e.mark), fmt::format("malformed YAML: {}", e.msg)));
+  } catch (const std::exception& e) {
+    // The library lets a few standard exceptions escape on hostile text.
+    errors.push_back(ErrorAtNode({source, begin}, fmt::format("malformed YAML: {}", e.what())));
+  }
+  return builder.Take();
+}
+
+}  // namespace spillway::config
