@@ -379,8 +379,11 @@ def run_child(spec, work, python, timeout):
 
 def pick_module(hlo_dir):
     """The TPU module's dump prefix: CPU modules of constants computed while tracing may stand beside it."""
-    found = [path for path in sorted(hlo_dir.glob("*.after_optimizations.txt")) if "is_scheduled=true" in
-             path.open(errors="replace").readline()] if hlo_dir.is_dir() else []
+    found = []
+    for path in sorted(hlo_dir.glob("*.after_optimizations.txt")):
+        with path.open(errors="replace") as text:
+            if "is_scheduled=true" in text.readline():
+                found.append(path)
     if not found:
         raise CaptureError("the compiler dumped no scheduled module", code=INTERNAL)
     return str(found[-1])[:-len(".after_optimizations.txt")]
@@ -508,7 +511,7 @@ def main(argv=None):
         print(error.render(), file=sys.stderr)
         return error.code
     except OSError as error:
-        print(f"spillway-capture: error: {error.filename or options.output}: {error.strerror}", file=sys.stderr)
+        print(f"spillway-capture: error: {options.output}: {error.strerror}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
