@@ -3,7 +3,7 @@
 #include "sim/cli/session.h"
 #include "sim/cli/terminal.h"
 
-int sc_main(int, char**) { return 0; }  // libsystemc leaves it undefined
+extern "C" int sc_main(int, char**) { return 0; }  // libsystemc leaves it undefined
 
 int main(int argc, char** argv) {
   spillway::cli::PrepareStandardStreams();

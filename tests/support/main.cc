@@ -3,6 +3,6 @@
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 
-int sc_main(int, char**) { return 0; }  // libsystemc leaves it undefined
+extern "C" int sc_main(int, char**) { return 0; }  // libsystemc leaves it undefined
 
 int main(int argc, char* argv[]) { return Catch::Session().run(argc, argv); }
