@@ -6,6 +6,7 @@
 #include "sim/base/file.h"
 #include "sim/output/csv.h"
 #include "sim/output/files.h"
+#include "sim/output/perfetto.h"
 #include "sim/output/summary_json.h"
 
 namespace spillway::output {
@@ -21,10 +22,12 @@ struct Entry {
 Contents Csv(const RunData& run) {
   return {OpsCsv(run.summary), SlicesCsv(run), CountersCsv(run.timeline), TracksCsv(run.timeline)};
 }
+Contents Perfetto(const RunData& run) { return {PerfettoTrace(run)}; }
 Contents Json(const RunData& run) { return {SummaryJson(run.summary)}; }
 
 const std::vector<Entry>& Entries() {
   static const auto* const kEntries = new std::vector<Entry>{
+      {{"perfetto", "Perfetto trace, for ui.perfetto.dev", {"timeline.pftrace"}}, Perfetto},
       {{"csv", "tables for pandas, DuckDB, a spreadsheet", {"ops.csv", "slices.csv", "counters.csv", "tracks.csv"}}, Csv},
       {{"json", "the summary, schema spillway.summary/1", {"summary.json"}}, Json},
   };
