@@ -14,7 +14,7 @@ struct TypeInfo {
 };
 
 // In the order of ElementType. Names and sizes: xla_data.proto and primitive_util.
-constexpr std::array<TypeInfo, 34> kTypes{{
+constexpr std::array<TypeInfo, 35> kTypes{{
     {"", 0, false},          {"pred", 8, false},    {"s1", 1, false},           {"s2", 2, false},
     {"s4", 4, false},        {"s8", 8, false},      {"s16", 16, false},         {"s32", 32, false},
     {"s64", 64, false},      {"u1", 1, false},      {"u2", 2, false},           {"u4", 4, false},
@@ -23,9 +23,9 @@ constexpr std::array<TypeInfo, 34> kTypes{{
     {"f8e4m3b11fnuz", 8, true}, {"f8e4m3fnuz", 8, true}, {"f8e5m2", 8, true},   {"f8e5m2fnuz", 8, true},
     {"f8e8m0fnu", 8, true},  {"f16", 16, true},     {"bf16", 16, true},         {"f32", 32, true},
     {"f64", 64, true},       {"c64", 64, false},    {"c128", 128, false},       {"token", 0, false},
-    {"opaque", 0, false},    {"tuple", 0, false},
+    {"opaque", 0, false},    {"tuple", 0, false},    {"b", 0, false},
 }};
-static_assert(static_cast<std::size_t>(ElementType::kTuple) + 1 == kTypes.size());
+static_assert(static_cast<std::size_t>(ElementType::kBuffer) + 1 == kTypes.size());
 
 const TypeInfo& Info(ElementType type) { return kTypes[static_cast<std::size_t>(type)]; }
 

@@ -63,6 +63,30 @@ std::optional<Shape> Sliced(const Instruction& instruction) {
   return shape;
 }
 
+// Batch dimensions, then what is free on the left, then on the right.
+std::optional<Shape> Dotted(const Instruction& instruction) {
+  if (instruction.operands.size() != 2) return std::nullopt;
+  const DotDimensions dims = DotOf(instruction);
+  Shape shape = Scalar(instruction.operands[0]->shape.type);
+  const auto append = [&shape](const Shape& from, const Dims& batch, const Dims& contracting) {
+    for (std::int64_t d = 0; d < from.rank(); ++d) {
+      const bool is_batch = std::find(batch.begin(), batch.end(), d) != batch.end();
+      const bool is_contracting = std::find(contracting.begin(), contracting.end(), d) != contracting.end();
+      if (!is_contracting && !is_batch) {
+        shape.dimensions.push_back(from.dimensions[static_cast<std::size_t>(d)]);
+      }
+    }
+  };
+  const Shape& lhs = instruction.operands[0]->shape;
+  for (const std::int64_t d : dims.lhs_batch) {
+    if (d < 0 || d >= lhs.rank()) return std::nullopt;
+    shape.dimensions.push_back(lhs.dimensions[static_cast<std::size_t>(d)]);
+  }
+  append(lhs, dims.lhs_batch, dims.lhs_contracting);
+  append(instruction.operands[1]->shape, dims.rhs_batch, dims.rhs_contracting);
+  return shape;
+}
+
 }  // namespace
 
 std::optional<Shape> InferShape(const Instruction& instruction) {
@@ -102,6 +126,7 @@ std::optional<Shape> InferShape(const Instruction& instruction) {
     case Opcode::kCollectivePermute: case Opcode::kDomain: return first;
     case Opcode::kTranspose: return Transposed(instruction);
     case Opcode::kReduce: return Reduced(instruction);
+    case Opcode::kDot: return Dotted(instruction);
     case Opcode::kSlice: return Sliced(instruction);
     default: break;
   }

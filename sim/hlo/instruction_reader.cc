@@ -84,8 +84,8 @@ bool Parser::ReadRightHandSide(Scope* scope, Instruction* instruction, int depth
   bool has_shape = cursor_.Next() == '(';
   if (!has_shape && instruction->shape.type == ElementType::kInvalid) {
     const std::size_t at = cursor_.offset();
-    cursor_.Name();
-    has_shape = cursor_.Next() == '[';
+    const std::string_view word = cursor_.Name();
+    has_shape = cursor_.Next() == '[' || (word == "b" && cursor_.Peek() == '(');
     cursor_.Seek(at);
   }
   if (has_shape && !cursor_.ReadShape(&instruction->shape)) return false;
@@ -101,8 +101,15 @@ bool Parser::ReadRightHandSide(Scope* scope, Instruction* instruction, int depth
   return ReadOperands(scope, instruction, depth);
 }
 
+// An instruction printed without its shape.
 bool Parser::GiveShape(Instruction* instruction) {
   std::optional<Shape> inferred = InferShape(*instruction);
+  const bool of_callee = instruction->opcode == Opcode::kCall || instruction->opcode == Opcode::kFusion ||
+                         instruction->opcode == Opcode::kConditional;
+  if (of_callee && !calls_.empty() && calls_.back().instruction == nullptr) {
+    const Computation* callee = module_->Find(calls_.back().name);
+    if (callee != nullptr && callee->root != nullptr) inferred = callee->root->shape;
+  }
   if (!inferred) {
     return cursor_.FailAt(instruction->offset, fmt::format("expected a shape before '{}': for this opcode and these "
                                                            "operands it cannot be derived",
@@ -152,7 +159,7 @@ bool Parser::ReadOperand(Scope* scope, Instruction* instruction, int depth) {
     has_shape = true;
   } else {
     name = cursor_.PercentName();
-    has_shape = !name.empty() && cursor_.Next() == '[';
+    has_shape = !name.empty() && (cursor_.Next() == '[' || (name == "b" && cursor_.Peek() == '('));
   }
   if (has_shape) {
     cursor_.Seek(at);
@@ -241,6 +248,8 @@ bool Parser::ReadAttribute(std::vector<Attribute>* attributes, Scope* scope) {
     if (!ReadNestedComputation(scope, &value)) return false;
     calls_.push_back({nullptr, value, value_at});
   } else {
+    // The one attribute with a space inside: `literal=f32[] 0.1`.
+    if (name == "literal" && cursor_.Peek() != '(' && !cursor_.ReadShape(&scratch_)) return false;
     if (!cursor_.SkipValue()) return false;
     value = cursor_.Since(value_at);
     if ((calls_one || (scope != nullptr && Contains(kCallListAttributes, name))) &&

@@ -89,6 +89,7 @@ bool Parser::ReadHeader() {
   cursor_.Name();  // HloModule
   module_->name = cursor_.PercentName();
   if (module_->name.empty()) return cursor_.Fail("expected the module's name after 'HloModule'");
+  cursor_.Consume(':');  // old hand-written texts have `HloModule name:`
   while (cursor_.Consume(',')) {
     if (!ReadAttribute(&module_->attributes, nullptr)) return false;
   }

@@ -96,8 +96,8 @@ void AppendLayout(const Layout& layout, std::string* out) {
 }
 
 void AppendShape(const Shape& shape, std::string* out) {
-  if (shape.IsTuple()) {
-    *out += '(';
+  if (shape.IsTuple() || shape.type == ElementType::kBuffer) {
+    *out += shape.IsTuple() ? "(" : "b(";
     for (std::size_t i = 0; i < shape.elements.size(); ++i) {
       if (i > 0) *out += ", ";
       AppendShape(shape.elements[i], out);
@@ -157,7 +157,7 @@ bool IsUnbounded(const Shape& shape) {
 }
 
 Bytes LogicalBytes(const Shape& shape) {
-  if (shape.IsTuple()) {
+  if (!shape.elements.empty()) {
     Bytes sum = 0;
     for (const Shape& element : shape.elements) sum = Plus(sum, LogicalBytes(element));
     return sum;
@@ -166,7 +166,7 @@ Bytes LogicalBytes(const Shape& shape) {
 }
 
 Bytes AllocatedBytes(const Shape& shape) {
-  if (shape.IsTuple()) {
+  if (!shape.elements.empty()) {
     Bytes sum = 0;
     for (const Shape& element : shape.elements) sum = Plus(sum, AllocatedBytes(element));
     return sum;
@@ -181,7 +181,7 @@ Bytes AllocatedBytes(const Shape& shape) {
 }
 
 bool SizeOverflows(const Shape& shape) {
-  if (shape.IsTuple()) return AllocatedBytes(shape) >= kCap;
+  if (!shape.elements.empty()) return AllocatedBytes(shape) >= kCap || LogicalBytes(shape) >= kCap;
   // Padding multiplies by at most the tile's lengths: a cheap bound settles all but absurd shapes.
   double bound = 256;
   for (const std::int64_t d : shape.dimensions) bound *= static_cast<double>(std::max<std::int64_t>(d, 1));

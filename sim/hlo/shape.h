@@ -20,6 +20,7 @@ enum class ElementType : std::uint8_t {
   kInvalid, kPred, kS1, kS2, kS4, kS8, kS16, kS32, kS64, kU1, kU2, kU4, kU8, kU16, kU32, kU64,
   kF4E2M1FN, kF8E3M4, kF8E4M3, kF8E4M3FN, kF8E4M3B11FNUZ, kF8E4M3FNUZ, kF8E5M2, kF8E5M2FNUZ, kF8E8M0FNU,
   kF16, kBF16, kF32, kF64, kC64, kC128, kToken, kOpaque, kTuple,
+  kBuffer,  ///< `b(f32[4])`: a buffer that holds the one member.
 };
 /// kInvalid if `name` is no element type.
 ElementType ElementTypeFromName(std::string_view name);
@@ -61,11 +62,10 @@ struct Shape {
   std::uint64_t dynamic_mask = 0;  ///< Bit i: dimension i is bounded dynamic (`<=n`).
   bool has_layout = false;
   Layout layout;                   ///< REQUIRES has_layout; else row-major, untiled, space 0.
-  std::vector<Shape> elements;     ///< Tuple members.
+  std::vector<Shape> elements;     ///< Tuple members; of a buffer, the one it holds.
 
   bool IsTuple() const { return type == ElementType::kTuple; }
-  bool IsArray() const { return type != ElementType::kTuple && type != ElementType::kToken &&
-                                type != ElementType::kOpaque && type != ElementType::kInvalid; }
+  bool IsArray() const { return type != ElementType::kInvalid && type < ElementType::kToken; }
   int rank() const { return static_cast<int>(dimensions.size()); }
   std::int64_t ElementCount() const;
   /// The dimension that is `i`-th from the most minor in memory.

@@ -177,7 +177,12 @@ bool Cursor::ReadShape(Shape* shape, int depth) {
   }
   const std::string_view name = Name();
   shape->type = ElementTypeFromName(name);
-  if (shape->type == ElementType::kInvalid || shape->type == ElementType::kTuple) {
+  if (shape->type == ElementType::kBuffer && Next() == '(' && depth < kMaxNesting) {
+    ++at_;
+    shape->elements.emplace_back();
+    return ReadShape(&shape->elements.back(), depth + 1) && Expect(')', "after the buffer's shape");
+  }
+  if (shape->type == ElementType::kBuffer || shape->type == ElementType::kInvalid || shape->type == ElementType::kTuple) {
     return FailAt(where, name.empty() ? fmt::format("expected a shape, found {}", Describe(Peek(), AtEnd()))
                                       : fmt::format("expected a shape, '{}' is no element type", name));
   }
