@@ -39,14 +39,14 @@ std::string SizeKeyOf(const std::string& field) {
 
 class Checker {
  public:
-  Checker(const ChipConfig& chip, const EntryMap& entries, Diagnostics& errors)
-      : chip_(chip), entries_(entries), errors_(errors) {}
+  Checker(const ChipConfig& chip, const EntryMap& entries, const std::set<std::string>& bad, Diagnostics& errors)
+      : chip_(chip), entries_(entries), bad_(bad), errors_(errors) {}
 
   void Run() {
     Sizes();
     Timing();
     Queues();
-    if (PowersOfTwo()) AddressMap();
+    if (Good(kSizeKeys) && PowersOfTwo() && Good({"hbm.address_map", "hbm.address_hash"})) AddressMap();
   }
 
  private:
@@ -69,13 +69,23 @@ class Checker {
     if (int* const* small = std::get_if<int*>(&slot)) return **small;
     return *std::get<std::int64_t*>(slot);
   }
+  bool Good(const std::vector<std::string>& keys) const {
+    return std::none_of(keys.begin(), keys.end(), [&](const std::string& key) { return bad_.count(key) != 0; });
+  }
+  // Whoever changes one of a pair may have to change the other.
+  std::string HintFor(const std::string& low, const std::string& high) const {
+    const int low_layer = LayerOf(entries_, low), high_layer = LayerOf(entries_, high);
+    if (low_layer == high_layer) return "";
+    return fmt::format("set '{}' as well", low_layer < high_layer ? low : high);
+  }
   void AtMost(const std::string& low, const std::string& high) {
-    if (Value(low) <= Value(high)) return;
-    Fail({low, high}, fmt::format("'{}' ({}) is above '{}' ({})", low, Text(low), high, Text(high)));
+    if (!Good({low, high}) || Value(low) <= Value(high)) return;
+    Fail({low, high}, fmt::format("'{}' ({}) is above '{}' ({})", low, Text(low), high, Text(high)), HintFor(low, high));
   }
   void Below(const std::string& low, const std::string& high) {
-    if (Value(low) < Value(high)) return;
-    Fail({low, high}, fmt::format("'{}' ({}) must be below '{}' ({})", low, Text(low), high, Text(high)));
+    if (!Good({low, high}) || Value(low) < Value(high)) return;
+    Fail({low, high}, fmt::format("'{}' ({}) must be below '{}' ({})", low, Text(low), high, Text(high)),
+         HintFor(low, high));
   }
 
   void Sizes() {
@@ -92,11 +102,12 @@ class Checker {
     AtMost(t + "trrd_s", t + "trrd_l");
     AtMost(t + "twtr_s", t + "twtr_l");
     AtMost(t + "trrd_s", t + "tfaw");
+    if (!Good({"hbm.refresh_mode", "hbm.bank_groups", "hbm.banks_per_group", "hbm.stack_ids"})) return;
     if (chip_.hbm.refresh_mode == RefreshMode::kAllBank) Below(t + "trfc", t + "trefi");
     if (chip_.hbm.refresh_mode == RefreshMode::kPerBank) {
       Below(t + "trfc_pb", t + "trefi");
       const std::int64_t banks = std::int64_t{chip_.hbm.bank_groups} * chip_.hbm.banks_per_group * chip_.hbm.stack_ids;
-      if (chip_.hbm.timing.trrefd * banks >= chip_.hbm.timing.trefi) {
+      if (Good({t + "trrefd", t + "trefi"}) && chip_.hbm.timing.trrefd * banks >= chip_.hbm.timing.trefi) {
         Fail({t + "trrefd", t + "trefi"},
              fmt::format("'hbm.timing.trrefd' ({}) x {} banks is not below 'hbm.timing.trefi' ({})",
                          Text(t + "trrefd"), banks, Text(t + "trefi")));
@@ -177,13 +188,14 @@ class Checker {
 
   const ChipConfig& chip_;
   const EntryMap& entries_;
+  const std::set<std::string>& bad_;
   Diagnostics& errors_;
 };
 
 }  // namespace
 
-void CheckChip(const ChipConfig& chip, const EntryMap& entries, Diagnostics& errors) {
-  Checker(chip, entries, errors).Run();
+void CheckChip(const ChipConfig& chip, const EntryMap& entries, const std::set<std::string>& bad, Diagnostics& errors) {
+  Checker(chip, entries, bad, errors).Run();
 }
 
 bool AdaptAddressMap(const EntryMap& entries, ChipConfig& chip) {

@@ -97,22 +97,20 @@ class Loader {
   }
 
   void Set(const std::string& argument) {
-    const std::size_t before = errors_.size();
-    std::vector<Entry> entries = FlattenSet(argument, ++layer_, errors_);
-    if (errors_.size() == before) Add(std::move(entries));
+    Add(FlattenSet(argument, ++layer_, errors_));
   }
 
   /// Whether the files say that they describe a chip, rather than only override one.
   bool IsWholeChip() const { return extends_ || entries_.count({FindChipKey("name"), {}}) != 0; }
 
   Result<LoadedChip> Resolve() {
-    if (!errors_.empty()) return errors_;
     LoadedChip loaded;
-    CheckRequired();
-    ReadAll(loaded.config);
-    if (!errors_.empty()) return errors_;
-    const bool adapted = AdaptAddressMap(entries_, loaded.config);
-    CheckChip(loaded.config, entries_, errors_);
+    // A key that is missing may be one that was misspelt: then the other message is enough.
+    const bool all_given = HasRequired(errors_.empty());
+    if (all_given) ReadAll(loaded.config);
+    const bool adapted = errors_.empty() && AdaptAddressMap(entries_, loaded.config);
+    // Beside errors in single values the rules between the good ones are checked in the same go.
+    if (all_given) CheckChip(loaded.config, entries_, bad_, errors_);
     if (!errors_.empty()) return errors_;
     loaded.resolved_yaml = WriteResolved(loaded.config, entries_, adapted);
     return loaded;
@@ -171,29 +169,45 @@ class Loader {
   // Every value is read once where it stands, so that an overridden mistake is still a mistake.
   void Add(std::vector<Entry> layer) {
     ChipConfig scratch;
-    for (const Entry& entry : layer) ReadEntry(entry, 0, scratch, errors_);
+    for (const Entry& entry : layer) Read(entry, 0, scratch);
     Overlay(entries_, std::move(layer));
   }
 
-  void CheckRequired() {
+  void Read(const Entry& entry, Picos tck, ChipConfig& chip) {
+    if (!ReadEntry(entry, tck, chip, errors_)) bad_.insert(entry.key->path);
+  }
+
+  bool HasRequired(bool report) {
+    bool all = true;
     for (const ChipKey& key : ChipKeys()) {
       const auto from = entries_.lower_bound({&key, {}});
       if (!key.required || (from != entries_.end() && from->first.first == &key)) continue;
+      all = false;
+      if (!report) continue;
       errors_.push_back(Error(fmt::format("no value for '{}' ({})", key.path, key.doc),
                               "'extends: v6e' takes what is not given from another chip"));
     }
+    return all;
   }
 
+  // REQUIRES: HasRequired().
   void ReadAll(ChipConfig& chip) {
     const ChipKey* tck = FindChipKey("hbm.timing.tck");
-    const auto clock = entries_.find({tck, {}});
-    if (clock == entries_.end() || !ReadEntry(clock->second, 0, chip, errors_)) return;
-    for (const auto& [place, entry] : entries_) ReadEntry(entry, chip.hbm.timing.tck, chip, errors_);
+    if (bad_.count(tck->path) == 0) Read(entries_.at({tck, {}}), 0, chip);
+    for (const auto& [place, entry] : entries_) {
+      if (bad_.count(entry.key->path) != 0) continue;
+      if (entry.key->kind == KeyKind::kDramTime && bad_.count(tck->path) != 0) {
+        bad_.insert(entry.key->path);
+      } else {
+        Read(entry, chip.hbm.timing.tck, chip);
+      }
+    }
   }
 
   const std::vector<std::string>& search_;
   Diagnostics errors_;
   EntryMap entries_;
+  std::set<std::string> bad_;  // keys with a value that cannot be read
   std::vector<OpenFile> open_;
   int layer_ = 0;
   bool extends_ = false;

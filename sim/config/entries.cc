@@ -17,6 +17,7 @@ bool Contains(const std::vector<std::string>& words, std::string_view word) {
 }
 
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates) {
+  if (word.size() > 100) return "";  // no typo, and the distance costs its length
   const std::string nearest = Nearest(word, candidates);
   return nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest);
 }
@@ -27,7 +28,7 @@ std::string Joined(const std::string& section, const std::string& name) {
 
 // A near name in the same section, else the same name in another section.
 std::string HintForKey(const std::string& section, const std::string& name) {
-  const std::string nearest = Nearest(name, ChildrenOf(section));
+  const std::string nearest = name.size() > 100 ? "" : Nearest(name, ChildrenOf(section));
   if (!nearest.empty()) return fmt::format("did you mean '{}'?", Joined(section, nearest));
   for (const ChipKey& key : ChipKeys()) {
     const std::string_view path = key.path;
@@ -45,7 +46,7 @@ class Flattener {
   Flattener(int layer, Diagnostics& errors) : layer_(layer), errors_(errors) {}
 
   void Section(const YamlNode& map, const std::string& section, const std::vector<std::string>& skip) {
-    for (std::size_t i = 0; i < map.keys.size(); ++i) {
+    for (std::size_t i = 0; i < map.keys.size() && !TooManyErrors(errors_); ++i) {
       const std::string& name = map.keys[i].text;
       if (section.empty() && Contains(skip, name)) continue;
       const std::string path = Joined(section, name);
@@ -53,7 +54,7 @@ class Flattener {
       if (const ChipKey* key = FindChipKey(path)) {
         Key(*key, value);
       } else if (!IsSection(path)) {
-        Fail(map.keys[i].at, fmt::format("unknown key '{}'", path), HintForKey(section, name));
+        Fail(map.keys[i].at, fmt::format("unknown key '{}'", Shorten(path)), HintForKey(section, name));
       } else if (value.kind != Kind::kMap) {
         Fail(value.at, fmt::format("'{}' holds keys of its own, but is given {}", path, DescribeKind(value)),
              fmt::format("indent its keys below '{}:'", name));
@@ -91,7 +92,7 @@ class Flattener {
 
  private:
   void Fail(const YamlLocation& at, std::string message, std::string hint = "") {
-    errors_.push_back(ErrorAtNode(at, std::move(message), std::move(hint)));
+    AddError(errors_, at, std::move(message), std::move(hint));
   }
 
   // {value: X, source: ..., certainty: ...} is X with its provenance; null after an error.
@@ -106,7 +107,7 @@ class Flattener {
       const std::string& name = node.keys[i].text;
       const YamlNode& child = node.children[i];
       if (!known(node.keys[i])) {
-        Fail(node.keys[i].at, fmt::format("unknown key '{}' beside the value of '{}'", name, entry.Path()),
+        Fail(node.keys[i].at, fmt::format("unknown key '{}' beside the value of '{}'", Shorten(name), entry.Path()),
              "only 'value', 'source' and 'certainty' go together");
         good = false;
       } else if (name == "source" || name == "certainty") {
@@ -116,7 +117,7 @@ class Flattener {
           good = false;
         } else if (!is_source && !Contains(kCertainties, child.text)) {
           const std::string nearest = DidYouMean(child.text, kCertainties);
-          Fail(child.at, fmt::format("unknown certainty '{}'", child.text),
+          Fail(child.at, fmt::format("unknown certainty '{}'", Shorten(child.text)),
                nearest.empty() ? "official, measured, derived or assumed" : nearest);
           good = false;
         }
@@ -135,7 +136,7 @@ class Flattener {
       Fail(map.at, fmt::format("'{}' must be a map, not {}", parent.Path(), DescribeKind(map)));
       return;
     }
-    for (std::size_t i = 0; i < map.keys.size(); ++i) {
+    for (std::size_t i = 0; i < map.keys.size() && !TooManyErrors(errors_); ++i) {
       Entry entry = parent;
       entry.member.push_back(map.keys[i].text);
       if (CheckMember(entry, map.keys[i])) Member(std::move(entry), map.children[i]);
@@ -148,20 +149,20 @@ class Flattener {
       const bool digits = !text.empty() && text.size() <= 9 &&
                           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
       if (digits && (text.size() == 1 || text[0] != '0')) return true;
-      Fail(name.at, fmt::format("'{}' is not the number of a memory space", text), "write n of S(n)");
+      Fail(name.at, fmt::format("'{}' is not the number of a memory space", Shorten(text)), "write n of S(n)");
       return false;
     }
     if (entry.key->kind == KeyKind::kNumberMap) return CheckType(text, entry.key->path, name);
     if (entry.member.size() == 2) {
       if (Contains(UnitNames(), text)) return true;
-      Fail(name.at, fmt::format("unknown unit '{}' in '{}'", text, entry.key->path), NameHint(text, UnitNames()));
+      Fail(name.at, fmt::format("unknown unit '{}' in '{}'", Shorten(text), entry.key->path), NameHint(text, UnitNames()));
       return false;
     }
     const std::size_t dot = text.find('.');
     const std::string opcode = text.substr(0, dot);
     const auto good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
     if (opcode.empty() || !std::all_of(opcode.begin(), opcode.end(), good)) {
-      Fail(name.at, fmt::format("'{}' is not an opcode", text), "write opcode or opcode.type, as 'exponential.bf16'");
+      Fail(name.at, fmt::format("'{}' is not an opcode", Shorten(text)), "write opcode or opcode.type, as 'exponential.bf16'");
       return false;
     }
     return dot == std::string::npos || CheckType(text.substr(dot + 1), entry.key->path, name);
@@ -174,7 +175,7 @@ class Flattener {
 
   bool CheckType(const std::string& type, const char* path, const YamlNode& name) {
     if (Contains(ElementTypeNames(), type)) return true;
-    Fail(name.at, fmt::format("unknown element type '{}' in '{}'", type, path), NameHint(type, ElementTypeNames()));
+    Fail(name.at, fmt::format("unknown element type '{}' in '{}'", Shorten(type), path), NameHint(type, ElementTypeNames()));
     return false;
   }
 
@@ -220,7 +221,7 @@ YamlNode WrapInMap(const YamlNode& name, YamlNode value) {
 std::string Entry::Path() const {
   std::string path = key->path;
   for (const std::string& part : member) path += "." + part;
-  return path;
+  return Shorten(path);
 }
 
 std::vector<Entry> FlattenTree(const YamlNode& tree, int layer, const std::vector<std::string>& skip,
@@ -237,7 +238,7 @@ std::vector<Entry> FlattenSet(const std::string& argument, int layer, Diagnostic
   const YamlLocation at{source, kFlag.size()};
   const std::size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0) {
-    errors.push_back(ErrorAtNode(at, fmt::format("'--set {}' is not KEY=VALUE", argument),
+    errors.push_back(ErrorAtNode(at, fmt::format("'--set {}' is not KEY=VALUE", Shorten(argument)),
                                  "for example --set hbm.channels=16"));
     return {};
   }
@@ -246,7 +247,7 @@ std::vector<Entry> FlattenSet(const std::string& argument, int layer, Diagnostic
   const std::optional<YamlNode> value = ParseYaml(source, kFlag.size() + equals + 1, errors);
   if (errors.size() != errors_before) return {};
   if (!value || value->kind == Kind::kNull) {
-    errors.push_back(ErrorAtNode(at, fmt::format("'--set {}' has no value", argument)));
+    errors.push_back(ErrorAtNode(at, fmt::format("'--set {}' has no value", Shorten(argument))));
     return {};
   }
   // The longest prefix that is a key or a section; what follows a map key names its member.
@@ -293,7 +294,7 @@ std::vector<Entry> FlattenSet(const std::string& argument, int layer, Diagnostic
     hint = DidYouMean(path, all);
     if (hint.empty()) hint = "'spillway list keys' prints every key";
   }
-  errors.push_back(ErrorAtNode(at, fmt::format("unknown key '{}'", path), hint));
+  errors.push_back(ErrorAtNode(at, fmt::format("unknown key '{}'", Shorten(path)), hint));
   return {};
 }
 

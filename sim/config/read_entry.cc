@@ -37,6 +37,10 @@ bool HasLeadingZero(std::string_view text) {
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
 }
 
+std::string NearestOf(const std::string& word, const std::vector<std::string>& names) {
+  return word.size() > 100 ? "" : Nearest(word, names);  // the distance costs the length
+}
+
 class Reader {
  public:
   Reader(const Entry& entry, Picos tck, Diagnostics& errors) : entry_(entry), tck_(tck), errors_(errors) {}
@@ -77,7 +81,7 @@ class Reader {
 
  private:
   bool Fail(const YamlNode& node, std::string message, std::string hint = "") {
-    errors_.push_back(ErrorAtNode(node.at, std::move(message), std::move(hint)));
+    AddError(errors_, node.at, std::move(message), std::move(hint));
     return false;
   }
   bool Fail(std::string message, std::string hint = "") {
@@ -86,7 +90,7 @@ class Reader {
   bool InRange(double value) {
     const ChipKey& key = *entry_.key;
     if (value >= key.min && value <= key.max) return true;
-    return Fail(fmt::format("'{}' is out of range: '{}'", entry_.Path(), entry_.value.text),
+    return Fail(fmt::format("'{}' is out of range: '{}'", entry_.Path(), Shorten(entry_.value.text)),
                 fmt::format("allowed: {}", RangeText(key)));
   }
 
@@ -151,13 +155,13 @@ class Reader {
       return Fail(fmt::format("'{}' must be a {}, not {}", entry_.Path(), Noun(), DescribeKind(entry_.value)),
                   UnitHint(kind));
     }
-    if (unit.empty()) return Fail(fmt::format("'{}' lacks a unit: '{}'", entry_.Path(), text), UnitHint(kind));
-    if (number < 0) return Fail(fmt::format("'{}' is negative: '{}'", entry_.Path(), text));
+    if (unit.empty()) return Fail(fmt::format("'{}' lacks a unit: '{}'", entry_.Path(), Shorten(text)), UnitHint(kind));
+    if (number < 0) return Fail(fmt::format("'{}' is negative: '{}'", entry_.Path(), Shorten(text)));
     if (UnitIsKnown(unit)) {
       return Fail(fmt::format("'{}' is not a whole number of {}: '{}'", entry_.Path(),
-                              kind == KeyKind::kBytes ? "bytes" : "picoseconds", text));
+                              kind == KeyKind::kBytes ? "bytes" : "picoseconds", Shorten(text)));
     }
-    return Fail(fmt::format("'{}' has an unknown unit: '{}'", entry_.Path(), text), UnitHint(kind));
+    return Fail(fmt::format("'{}' has an unknown unit: '{}'", entry_.Path(), Shorten(text)), UnitHint(kind));
   }
   const char* Noun() const {
     switch (entry_.key->kind) {
@@ -177,7 +181,7 @@ class Reader {
     const std::string& text = entry_.value.text;
     const KeyKind kind = entry_.key->kind;
     if (HasLeadingZero(text)) {
-      return Fail(fmt::format("'{}' must be a {}, not '{}'", entry_.Path(), Noun(), text), "drop the leading zero");
+      return Fail(fmt::format("'{}' must be a {}, not '{}'", entry_.Path(), Noun(), Shorten(text)), "drop the leading zero");
     }
     if (kind == KeyKind::kDramTime && text.size() > 2 && text.substr(text.size() - 2) == kClockSuffix) {
       return ReadClocks(out);
@@ -190,10 +194,10 @@ class Reader {
   }
 
   bool ReadClocks(std::int64_t& out) {
-    const std::string_view text = entry_.value.text;
-    const auto clocks = ParseWhole<std::int64_t>(text.substr(0, text.size() - kClockSuffix.size()));
+    const std::string& text = entry_.value.text;
+    const auto clocks = ParseWhole<std::int64_t>(std::string_view(text).substr(0, text.size() - kClockSuffix.size()));
     if (!clocks || *clocks < 0 || *clocks > 1'000'000'000) {
-      return Fail(fmt::format("'{}' must be a whole number of clocks, not '{}'", entry_.Path(), text));
+      return Fail(fmt::format("'{}' must be a whole number of clocks, not '{}'", entry_.Path(), Shorten(text)));
     }
     if (tck_ == 0) return true;
     if (!InRange(static_cast<double>(*clocks) * static_cast<double>(tck_))) return false;
@@ -216,8 +220,8 @@ class Reader {
     const std::string& text = entry_.value.text;
     const auto found = std::find(names.begin(), names.end(), text);
     if (found != names.end()) return static_cast<int>(found - names.begin());
-    const std::string nearest = Nearest(text, names);
-    Fail(fmt::format("'{}' cannot be '{}'", entry_.Path(), text.substr(0, 60)),
+    const std::string nearest = NearestOf(text, names);
+    Fail(fmt::format("'{}' cannot be '{}'", entry_.Path(), Shorten(text)),
          nearest.empty() ? fmt::format("one of {}", fmt::join(names, ", "))
                          : fmt::format("did you mean '{}'?", nearest));
     return std::nullopt;
@@ -247,8 +251,8 @@ class Reader {
     bool good = true;
     for (const YamlNode& key : item.keys) {
       if (std::find(names.begin(), names.end(), key.text) != names.end()) continue;
-      const std::string nearest = Nearest(key.text, names);
-      good = Fail(key, fmt::format("unknown key '{}' in an item of '{}'", key.text, entry_.Path()),
+      const std::string nearest = NearestOf(key.text, names);
+      good = Fail(key, fmt::format("unknown key '{}' in an item of '{}'", Shorten(key.text), entry_.Path()),
                   nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest));
     }
     for (const std::string& name : names) {
@@ -265,8 +269,8 @@ class Reader {
   bool Field(const YamlNode& node, std::size_t from, std::string& out) {
     const std::vector<std::string>& names = AddressFields();
     if (std::find(names.begin(), names.end(), node.text) == names.end()) {
-      const std::string nearest = Nearest(node.text, names);
-      return Fail(node, fmt::format("unknown address field '{}'", node.text),
+      const std::string nearest = NearestOf(node.text, names);
+      return Fail(node, fmt::format("unknown address field '{}'", Shorten(node.text)),
                   nearest.empty() ? fmt::format("one of {}", fmt::join(names.begin() + static_cast<int>(from), names.end(), ", "))
                                   : fmt::format("did you mean '{}'?", nearest));
     }
@@ -277,7 +281,7 @@ class Reader {
     const std::optional<std::int64_t> number = Count(node, what);
     if (!number) return false;
     if (*number < min || *number > 63) {
-      return Fail(node, fmt::format("'{}' is out of range: '{}'", what, node.text), fmt::format("allowed: {} .. 63", min));
+      return Fail(node, fmt::format("'{}' is out of range: '{}'", what, Shorten(node.text)), fmt::format("allowed: {} .. 63", min));
     }
     out = static_cast<int>(*number);
     return true;
@@ -311,13 +315,15 @@ class Reader {
       good = Small(*item.Find("bit"), "bit", 0, hash.bit) && good;
       const YamlNode& mask = *item.Find("mask");
       const bool hex = mask.text.size() > 2 && mask.text.compare(0, 2, "0x") == 0;
-      const auto bits = hex ? ParseWhole<std::uint64_t>(std::string_view(mask.text).substr(2), 16)
-                            : HasLeadingZero(mask.text) ? std::nullopt : ParseWhole<std::uint64_t>(mask.text);
-      if (!bits || *bits == 0 || *bits >> 63 != 0) {
+      if (hex) {
+        hash.mask = ParseWhole<std::uint64_t>(std::string_view(mask.text).substr(2), 16).value_or(0);
+      } else if (!HasLeadingZero(mask.text)) {
+        hash.mask = ParseWhole<std::uint64_t>(mask.text).value_or(0);
+      }
+      if (hash.mask == 0 || hash.mask >> 63 != 0) {
         good = Fail(mask, fmt::format("'mask' must be a non-zero mask of address bits, not {}", DescribeKind(mask)),
                     "for example 0x84200000");
       }
-      hash.mask = bits.value_or(0);
       hashes.push_back(hash);
     }
     if (good) out = std::move(hashes);

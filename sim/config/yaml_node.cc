@@ -15,7 +15,8 @@
 namespace spillway::config {
 namespace {
 
-constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxErrors = 100;
+constexpr std::size_t kMaxTextBytes = std::size_t{256} << 10;
 
 // Builds the tree from parser events rather than from YAML::Node: events keep the place of keys and
 // the order of duplicates, and an alias cannot blow the tree up.
@@ -35,7 +36,7 @@ class TreeBuilder final : public YAML::EventHandler {
     Add(Make(YamlNode::Kind::kNull, mark, "", anchor));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    errors_.push_back(ErrorAtNode(At(mark), "aliases are not supported", "write the value out"));
+    AddError(errors_, At(mark), "aliases are not supported", "write the value out");
     Add(Make(YamlNode::Kind::kNull, mark, "", YAML::NullAnchor));
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -75,10 +76,10 @@ class TreeBuilder final : public YAML::EventHandler {
     node.kind = kind;
     node.at = At(mark);
     if (anchor != YAML::NullAnchor) {
-      errors_.push_back(ErrorAtNode(node.at, "anchors are not supported", "use 'extends' to share values"));
+      AddError(errors_, node.at, "anchors are not supported", "use 'extends' to share values");
     }
     if (!tag.empty() && tag != "?" && tag != "!") {
-      errors_.push_back(ErrorAtNode(node.at, fmt::format("tags are not supported: '{}'", tag)));
+      AddError(errors_, node.at, fmt::format("tags are not supported: '{}'", Shorten(tag)));
     }
     return node;
   }
@@ -90,20 +91,22 @@ class TreeBuilder final : public YAML::EventHandler {
     Add(std::move(node));
   }
   void DropDuplicates(YamlNode& map) {
-    std::map<std::string, int> seen;
+    std::map<std::string, std::size_t> seen;  // key -> its offset
     YamlNode kept;
     for (std::size_t i = 0; i < map.keys.size(); ++i) {
       const YamlNode& key = map.keys[i];
       if (key.kind != YamlNode::Kind::kScalar) {
-        errors_.push_back(ErrorAtNode(key.at, "a key must be a plain word"));
+        AddError(errors_, key.at, "a key must be a plain word");
         continue;
       }
-      const auto [first, fresh] = seen.emplace(key.text, key.at.line());
+      const auto [first, fresh] = seen.emplace(key.text, key.at.offset);
       if (!fresh) {
-        const std::string where = source_->file.empty() ? "" : fmt::format("first given in line {}", first->second);
-        errors_.push_back(ErrorAtNode(key.at, fmt::format("duplicate key '{}'", key.text), where));
+        if (TooManyErrors(errors_)) continue;
+        const int line = YamlLocation{source_, first->second}.line();
+        AddError(errors_, key.at, fmt::format("duplicate key '{}'", Shorten(key.text)),
+                 source_->file.empty() ? "" : fmt::format("first given in line {}", line));
       } else if (key.text == "<<") {
-        errors_.push_back(ErrorAtNode(key.at, "merge keys are not supported", "use 'extends' to share values"));
+        AddError(errors_, key.at, "merge keys are not supported", "use 'extends' to share values");
       } else {
         kept.keys.push_back(std::move(map.keys[i]));
         kept.children.push_back(std::move(map.children[i]));
@@ -151,10 +154,28 @@ const YamlNode* YamlNode::Find(const std::string& key) const {
   return nullptr;
 }
 
+std::string Shorten(const std::string& text) {
+  constexpr std::size_t kWidth = 60;
+  std::string out = text.size() > kWidth ? text.substr(0, kWidth) + "..." : text;
+  std::replace_if(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');
+  return out;
+}
+
+bool TooManyErrors(const Diagnostics& errors) { return errors.size() > kMaxErrors; }
+
+void AddError(Diagnostics& errors, const YamlLocation& at, std::string message, std::string hint) {
+  if (TooManyErrors(errors)) return;
+  if (errors.size() == kMaxErrors) {
+    errors.push_back(Error("too many errors: the rest is not shown"));
+  } else {
+    errors.push_back(ErrorAtNode(at, std::move(message), std::move(hint)));
+  }
+}
+
 std::string DescribeKind(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull: return "no value";
-    case YamlNode::Kind::kScalar: return fmt::format("'{}'", node.text.substr(0, 60));
+    case YamlNode::Kind::kScalar: return fmt::format("'{}'", Shorten(node.text));
     case YamlNode::Kind::kList: return "a list";
     case YamlNode::Kind::kMap: return "a map";
   }
@@ -171,7 +192,7 @@ Diagnostic ErrorAtNode(const YamlLocation& at, std::string message, std::string 
 std::optional<YamlNode> ParseYaml(const std::shared_ptr<const YamlSource>& source, std::size_t begin,
                                   Diagnostics& errors) {
   if (source->text.size() > kMaxTextBytes) {
-    errors.push_back(ErrorAtNode({source, 0}, "a configuration of more than 1 MiB", "is this the right file?"));
+    errors.push_back(ErrorAtNode({source, 0}, "a configuration of more than 256 KiB", "is this the right file?"));
     return std::nullopt;
   }
   TreeBuilder builder(source, begin, errors);

@@ -42,13 +42,20 @@ struct YamlNode {
 
 /// "a list", "a map", "no value", "'text'": for messages.
 std::string DescribeKind(const YamlNode& node);
+/// `text` cut to what fits a message.
+std::string Shorten(const std::string& text);
 
 /// An error that points at `at`.
 Diagnostic ErrorAtNode(const YamlLocation& at, std::string message, std::string hint = "");
 
+/// Adds such an error, unless so many are there that more would only bury the first: then one says so.
+void AddError(Diagnostics& errors, const YamlLocation& at, std::string message, std::string hint = "");
+/// Whether AddError has stopped listening: hostile files must not cost a search for each hint.
+bool TooManyErrors(const Diagnostics& errors);
+
 /// Parses the one document that begins at byte `begin` of `source`. Errors: malformed YAML, a second
 /// document, duplicate keys, keys that are not scalars, anchors, aliases, tags, merge keys (the last
-/// four because a silent reading of them would surprise), a text above 1 MiB. On error whatever
+/// four because a silent reading of them would surprise), a text above 256 KiB. On error whatever
 /// could be read is returned as well, so that its contents can be checked in the same go.
 std::optional<YamlNode> ParseYaml(const std::shared_ptr<const YamlSource>& source, std::size_t begin,
                                   Diagnostics& errors);
