@@ -59,6 +59,8 @@ class ActionSource {
   virtual bool Next(Action& action) = 0;
   /// Why the source had to stop before its end (a bundle it cannot execute); empty if it did not.
   virtual std::string Failure() const { return {}; }
+  /// The core stood still for `cycles` between two actions (queued matrix work goes on meanwhile).
+  virtual void OnStall(Cycles cycles) { (void)cycles; }
 };
 
 enum class Space : std::uint8_t { kHbm, kVmem, kSmem, kOther };
@@ -93,6 +95,8 @@ struct Op {
   Cycles estimated_cycles = 0;     ///< The compiler's own figure, for display only.
   Bytes scoped_vmem = 0;           ///< VMEM that its windows and scratch take while it runs.
   std::vector<int> hbm_reads, hbm_writes, vmem_reads, vmem_writes;  ///< Buffers.
+  std::vector<int> arguments;      ///< Buffers of its operands, then of its results, as the compiled
+                                   ///< kernel takes them (tuples flattened); -1: no memory of its own.
   double error_band = 0;           ///< Relative error of compute cycles by cross-validation; 0 unknown.
 };
 

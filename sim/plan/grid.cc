@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plan/grid.h"
+
+#include <algorithm>
+
+namespace spillway::plan {
+namespace {
+
+constexpr std::int64_t kMaxSteps = std::int64_t{1} << 40;
+
+std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return b <= 0 ? 0 : (a + b - 1) / b; }
+
+const hlo::Shape& ArrayShape(const hlo::Shape& shape) {
+  return shape.IsTuple() && !shape.elements.empty() ? shape.elements[0] : shape;
+}
+
+/// Windows along the dimensions of one array.
+struct Windows {
+  hlo::Dims elements;   ///< Logical dimension -> window length.
+  hlo::Dims trips;      ///< Logical dimension -> windows.
+  int unit_rows = 0;
+};
+
+/// Bounds count tiles in memory order, major first.
+std::optional<Windows> WindowsOf(const hlo::Shape& shape, const std::vector<std::int64_t>& bounds, bool eight_rows) {
+  if (!shape.IsArray() || bounds.size() != shape.dimensions.size()) return std::nullopt;
+  hlo::TileGrid grid = hlo::GridOf(shape);
+  hlo::Dims order = PhysicalOrder(shape);
+  Windows windows;
+  windows.elements.resize(shape.rank(), 1);
+  windows.trips.resize(shape.rank(), 1);
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    std::int64_t d = order[i];
+    std::int64_t tile = grid.tile[d];
+    bool second_minor = bounds.size() >= 2 && i + 2 == bounds.size();
+    if (second_minor) {
+      if (eight_rows && tile > 8) tile = 8;
+      windows.unit_rows = static_cast<int>(tile);
+    }
+    if (bounds[i] <= 0 || bounds[i] > kMaxSteps / std::max<std::int64_t>(tile, 1)) return std::nullopt;
+    windows.elements[d] = bounds[i] * tile;
+    windows.trips[d] = std::max<std::int64_t>(CeilDiv(CeilDiv(shape.dimensions[d], tile), bounds[i]), 1);
+  }
+  return windows;
+}
+
+struct LoopDim {
+  int dim = 0;
+  std::int64_t window = 1, trips = 1;
+};
+
+/// A grid if the trips of `loops`, in that order, are the compiler's iteration bounds.
+std::optional<Grid> Match(const std::vector<LoopDim>& loops, const std::vector<std::int64_t>& bounds) {
+  if (loops.size() != bounds.size()) return std::nullopt;
+  Grid grid;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    if (loops[i].trips != bounds[i]) return std::nullopt;
+    if (bounds[i] < 1 || grid.steps > kMaxSteps / bounds[i]) return std::nullopt;
+    grid.steps *= bounds[i];
+    if (bounds[i] > 1) grid.axes.push_back({loops[i].dim, loops[i].window, loops[i].trips});
+  }
+  return grid;
+}
+
+std::vector<LoopDim> Pick(const std::vector<LoopDim>& all, const std::vector<int>& order) {
+  std::vector<LoopDim> loops;
+  for (int i : order) loops.push_back(all[i]);
+  return loops;
+}
+
+/// Orders in which the compiler nests the loops of a convolution (numbers index result dimensions,
+/// then input features, then kernel spatial dimensions).
+std::vector<std::vector<int>> ConvolutionOrders(const hlo::Instruction& conv) {
+  int rank = conv.shape.rank();
+  auto labels = hlo::ConvolutionOf(conv);
+  if (!labels) return {};
+  int feature = static_cast<int>(labels->output_feature), batch = static_cast<int>(labels->output_batch);
+  std::vector<int> spatial, taps;
+  for (std::size_t s = 0; s < labels->output_spatial.size(); ++s) {
+    spatial.push_back(static_cast<int>(labels->output_spatial[s]));
+    taps.push_back(rank + 1 + static_cast<int>(s));
+  }
+  auto join = [](std::initializer_list<std::vector<int>> parts) {
+    std::vector<int> all;
+    for (const std::vector<int>& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  };
+  std::vector<int> outer = {feature, batch}, contraction = {rank};
+  auto window = hlo::WindowOf(conv);
+  bool batched = window && !spatial.empty();
+  for (const hlo::WindowDimension& w : window.value_or(std::vector<hlo::WindowDimension>())) {
+    batched = batched && IsBatchLike(w.size, w.stride, w.base_dilation);
+  }
+  if (batched) return {join({spatial, outer, taps, contraction}), join({outer, spatial, contraction, taps})};
+  return {join({outer, spatial, contraction, taps}), join({outer, spatial, taps, contraction})};
+}
+
+std::optional<Grid> ConvolutionGrid(const FusedGraph& graph, int anchor, const hlo::WindowConfig& config) {
+  const hlo::Instruction& conv = *graph.nodes[anchor].instruction;
+  if (conv.operands.size() < 2) return std::nullopt;
+  auto labels = hlo::ConvolutionOf(conv);
+  hlo::Dims contraction = ContractionSizes(conv);
+  if (!labels || contraction.empty()) return std::nullopt;
+  for (bool eight : {false, true}) {
+    auto output = WindowsOf(conv.shape, config.output_bounds, eight);
+    if (!output) return std::nullopt;
+    std::vector<LoopDim> all;
+    for (int d = 0; d < conv.shape.rank(); ++d) all.push_back({d, output->elements[d], output->trips[d]});
+    for (std::size_t c = 0; c < contraction.size(); ++c) {
+      all.push_back({conv.shape.rank() + static_cast<int>(c), contraction[c], 1});
+    }
+    std::int64_t feature = labels->input_feature;
+    auto input = WindowsOf(conv.operands[0]->shape, config.input_bounds, eight);
+    if (input && feature >= 0 && feature < static_cast<std::int64_t>(input->elements.size())) {
+      all[conv.shape.rank()].window = input->elements[feature];
+      all[conv.shape.rank()].trips = input->trips[feature];
+    }
+    for (const std::vector<int>& order : ConvolutionOrders(conv)) {
+      if (auto grid = Match(Pick(all, order), config.iteration_bounds)) {
+        grid->unit_rows = output->unit_rows;
+        return grid;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// A reduce-window that runs on the matrix unit is nested like a convolution whose two minor
+/// dimensions in memory are its feature and batch.
+std::optional<Grid> ReduceWindowGrid(const FusedGraph& graph, int anchor, const hlo::WindowConfig& config) {
+  const hlo::Shape& shape = ArrayShape(graph.nodes[anchor].shape());
+  auto output = WindowsOf(shape, config.output_bounds, false);
+  if (!output || shape.rank() < 2) return std::nullopt;
+  hlo::Dims order = PhysicalOrder(shape);
+  std::rotate(order.begin(), order.end() - 2, order.end());
+  std::vector<LoopDim> loops;
+  for (std::int64_t d : order) loops.push_back({static_cast<int>(d), output->elements[d], output->trips[d]});
+  while (loops.size() < config.iteration_bounds.size()) loops.push_back({0, output->elements[0], 1});
+  auto grid = Match(loops, config.iteration_bounds);
+  if (grid) grid->unit_rows = output->unit_rows;
+  return grid;
+}
+
+std::optional<Grid> LoopGrid(const FusedGraph& graph, int anchor, const hlo::WindowConfig& config) {
+  const hlo::Shape& shape = ArrayShape(graph.nodes[anchor].shape());
+  for (bool eight : {false, true}) {
+    auto output = WindowsOf(shape, config.output_bounds, eight);
+    if (!output) return std::nullopt;
+    std::vector<LoopDim> loops;
+    for (std::int64_t d : PhysicalOrder(shape)) {
+      loops.push_back({static_cast<int>(d), output->elements[d], output->trips[d]});
+    }
+    if (auto grid = Match(loops, config.iteration_bounds)) {
+      grid->unit_rows = output->unit_rows;
+      return grid;
+    }
+  }
+  return std::nullopt;
+}
+
+bool IsMatmul(const GraphNode& node) {
+  return !node.nested && (node.instruction->opcode == hlo::Opcode::kConvolution ||
+                          node.instruction->opcode == hlo::Opcode::kDot);
+}
+
+/// The contraction nearest to the results; -1 if none.
+int MatmulAnchor(const FusedGraph& graph) {
+  for (int n = static_cast<int>(graph.nodes.size()) - 1; n >= 0; --n) {
+    if (IsMatmul(graph.nodes[n])) return n;
+  }
+  return -1;
+}
+
+int ReduceWindowAnchor(const FusedGraph& graph) {
+  for (int n = static_cast<int>(graph.nodes.size()) - 1; n >= 0; --n) {
+    if (!graph.nodes[n].nested && graph.nodes[n].depth == 0 &&
+        graph.nodes[n].instruction->opcode == hlo::Opcode::kReduceWindow) {
+      return n;
+    }
+  }
+  return -1;
+}
+
+/// Iteration spaces of a loop kernel: its results, else what a reduction or an update in place on
+/// the way to a result runs over.
+std::vector<int> LoopAnchors(const FusedGraph& graph) {
+  std::vector<int> anchors(graph.outputs.begin(), graph.outputs.end());
+  for (int n = static_cast<int>(graph.nodes.size()) - 1; n >= 0; --n) {
+    const GraphNode& node = graph.nodes[n];
+    if (node.nested || node.parameter >= 0 || node.operands.empty()) continue;
+    if (node.instruction->opcode == hlo::Opcode::kReduce) anchors.push_back(node.operands[0]);
+    if (node.instruction->opcode == hlo::Opcode::kDynamicUpdateSlice && node.operands.size() > 1) {
+      anchors.push_back(node.operands[1]);
+    }
+  }
+  return anchors;
+}
+
+hlo::Dims DomainSizes(const FusedGraph& graph, int anchor) {
+  const hlo::Instruction& instruction = *graph.nodes[anchor].instruction;
+  hlo::Dims sizes = ArrayShape(instruction.shape).dimensions;
+  if (!graph.nodes[anchor].nested && graph.nodes[anchor].parameter < 0) {
+    for (std::int64_t size : ContractionSizes(instruction)) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+Grid Finish(const FusedGraph& graph, Grid grid, int anchor, const hlo::WindowConfig& config) {
+  grid.anchor = anchor;
+  grid.sizes = DomainSizes(graph, anchor);
+  grid.slots = config.buffering_level > 0 ? static_cast<int>(std::min<std::int64_t>(config.buffering_level, 64)) : 2;
+  grid.from_dump = true;
+  return grid;
+}
+
+}  // namespace
+
+Box Grid::BoxAt(std::int64_t step) const {
+  Box box = FullBox(sizes);
+  for (int a = static_cast<int>(axes.size()) - 1; a >= 0; --a) {
+    const GridAxis& axis = axes[a];
+    std::int64_t index = step % axis.trips;
+    step /= axis.trips;
+    std::int64_t lo = std::min(index * axis.window, sizes[axis.dim]);
+    box[axis.dim] = {lo, std::min(lo + axis.window, sizes[axis.dim])};
+  }
+  return box;
+}
+
+std::optional<Grid> GridFromDump(const FusedGraph& graph, const hlo::WindowConfig& config) {
+  if (config.output_bounds.empty() || config.iteration_bounds.empty()) return std::nullopt;
+  if (!config.kernel_bounds.empty()) {
+    int window = ReduceWindowAnchor(graph);
+    if (window >= 0) {
+      if (auto grid = ReduceWindowGrid(graph, window, config)) return Finish(graph, *grid, window, config);
+    }
+    int matmul = MatmulAnchor(graph);
+    if (matmul >= 0 && graph.nodes[matmul].instruction->opcode == hlo::Opcode::kConvolution) {
+      if (auto grid = ConvolutionGrid(graph, matmul, config)) return Finish(graph, *grid, matmul, config);
+    }
+  }
+  for (int anchor : LoopAnchors(graph)) {
+    if (auto grid = LoopGrid(graph, anchor, config)) return Finish(graph, *grid, anchor, config);
+  }
+  return std::nullopt;
+}
+
+Grid WholeGrid(const FusedGraph& graph) {
+  Grid grid;
+  int matmul = MatmulAnchor(graph);
+  int best = matmul;
+  if (best < 0) {
+    // In-place updates run over the update, reductions over what they reduce.
+    for (int anchor : LoopAnchors(graph)) {
+      bool update = false, bigger = false;
+      for (const GraphNode& node : graph.nodes) {
+        if (node.nested || node.operands.size() < 2) continue;
+        update = update || (node.instruction->opcode == hlo::Opcode::kDynamicUpdateSlice && node.operands[1] == anchor);
+      }
+      if (best >= 0) {
+        bigger = ArrayShape(graph.nodes[anchor].shape()).ElementCount() >
+                 ArrayShape(graph.nodes[best].shape()).ElementCount();
+      }
+      if (best < 0 || update || bigger) best = anchor;
+      if (update) break;
+    }
+  }
+  grid.anchor = best;
+  if (best >= 0) grid.sizes = DomainSizes(graph, best);
+  return grid;
+}
+
+bool CutGrid(const FusedGraph& graph, Grid& grid) {
+  if (grid.anchor < 0) return false;
+  const hlo::Shape& shape = ArrayShape(graph.nodes[grid.anchor].shape());
+  hlo::TileGrid tiles = hlo::GridOf(shape);
+  for (std::int64_t d : PhysicalOrder(shape)) {
+    auto axis = std::find_if(grid.axes.begin(), grid.axes.end(), [&](const GridAxis& a) { return a.dim == d; });
+    std::int64_t window = axis == grid.axes.end() ? shape.dimensions[d] : axis->window;
+    std::int64_t count = CeilDiv(window, tiles.tile[d]);
+    if (count <= 1) continue;
+    window = CeilDiv(count, 2) * tiles.tile[d];
+    if (axis == grid.axes.end()) {
+      grid.axes.push_back({static_cast<int>(d), window, 1});
+      axis = grid.axes.end() - 1;
+    }
+    axis->window = window;
+    axis->trips = CeilDiv(shape.dimensions[d], window);
+    grid.steps = 1;
+    for (const GridAxis& a : grid.axes) grid.steps *= a.trips;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace spillway::plan

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/plan/kernel.h"
+
+#include <algorithm>
+
+#include "sim/hlo/attributes.h"
+#include "sim/plan/gather.h"
+
+namespace spillway::plan {
+namespace {
+
+constexpr Bytes kDefaultScopedLimit = 16 * kMiB;
+constexpr Bytes kMaxWindow = 4 * kMiB;
+
+bool InHbm(const hlo::Shape& shape, const config::ChipConfig& chip) {
+  return shape.IsArray() && chip.SpaceKind(shape.has_layout ? shape.layout.memory_space : 0) ==
+                                config::MemoryKind::kHbm;
+}
+
+Location At(const std::vector<Location>& locations, int index) {
+  return index < static_cast<int>(locations.size()) ? locations[index] : Location();
+}
+
+class Builder {
+ public:
+  explicit Builder(const KernelInputs& inputs) : inputs_(inputs), instruction_(*inputs.instruction) {}
+
+  Kernel Build() {
+    graph_ = FlattenKernel(instruction_);
+    config_ = hlo::BackendConfigOf(instruction_);
+    for (const hlo::ScopedMemory& memory : config_ ? config_->used_scoped_memory : std::vector<hlo::ScopedMemory>()) {
+      if (inputs_.chip->SpaceKind(memory.memory_space) == config::MemoryKind::kVmem) stated_scoped_ += memory.size;
+    }
+    std::optional<Grid> grid;
+    if (config_ && config_->window) grid = GridFromDump(graph_, *config_->window);
+    if (grid) {
+      kernel_.grid = *grid;
+      MakeStreams();
+    } else {
+      OwnGrid();
+    }
+    if (kernel_.grid.anchor < 0) kernel_.grid.slots = 1;
+    kernel_.cost = compute::CostOf(instruction_, *inputs_.chip, kernel_.grid.steps);
+    if (kernel_.cost.unmodelled) Blame(kernel_.cost.why);
+    kernel_.scoped_vmem = stated_scoped_ > 0 ? stated_scoped_ : WindowVmem();
+    return std::move(kernel_);
+  }
+
+ private:
+  void Blame(const std::string& why) {
+    kernel_.unmodelled = true;
+    if (kernel_.why.empty()) kernel_.why = why;
+  }
+
+  Bytes Budget() const {
+    Bytes limit = inputs_.chip->vmem.scoped_limit > 0 ? inputs_.chip->vmem.scoped_limit : kDefaultScopedLimit;
+    return stated_scoped_ > 0 ? std::min(stated_scoped_, limit) : limit / 2;
+  }
+
+  Bytes WindowVmem() const {
+    Bytes total = 0;
+    Box first = kernel_.grid.BoxAt(0);
+    for (const Stream& stream : kernel_.streams) total += stream.slots * stream.WindowBytes(first);
+    return total;
+  }
+
+  Bytes LargestMovable() const {
+    Bytes largest = 0;
+    Box first = kernel_.grid.BoxAt(0);
+    for (const Stream& stream : kernel_.streams) largest = std::max(largest, stream.WindowBytes(first));
+    return largest;
+  }
+
+  /// No windows in the dump: cut the domain until its double-buffered windows fit.
+  void OwnGrid() {
+    kernel_.grid = WholeGrid(graph_);
+    if (auto gather = FindGather(graph_, instruction_)) {
+      kernel_.grid = GatherGrid(graph_, *gather);
+      gather_ = gather;
+      MakeStreams();
+      return;
+    }
+    MakeStreams();
+    for (int i = 0; i < 200; ++i) {
+      Bytes total = WindowVmem(), largest = LargestMovable();
+      if (total <= Budget() && largest <= kMaxWindow) return;
+      Grid before = kernel_.grid;
+      if (!CutGrid(graph_, kernel_.grid)) return;
+      MakeStreams();
+      // Cutting a dimension that no large stream follows only costs steps.
+      if (LargestMovable() >= largest && WindowVmem() >= total && kernel_.grid.axes.size() > before.axes.size()) {
+        useless_ = useless_ + 1;
+        if (useless_ > 3) return;
+      }
+    }
+  }
+
+  void MakeStreams() {
+    kernel_.streams.clear();
+    if (kernel_.grid.anchor < 0) return WholeStreams();
+    KernelFlows flows = FlowsFrom(graph_, kernel_.grid.anchor);
+    for (OperandFlow& flow : flows.operands) AddOperand(std::move(flow));
+    for (ResultFlow& flow : flows.results) AddResult(std::move(flow));
+  }
+
+  /// An op of which nothing is known: every operand and result once, whole.
+  void WholeStreams() {
+    for (int i = 0; i < static_cast<int>(instruction_.operands.size()); ++i) {
+      OperandFlow flow;
+      flow.parameter = i;
+      flow.flow.paths.push_back({Whole(instruction_.operands[i]->shape.dimensions)});
+      AddOperand(std::move(flow));
+    }
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      ResultFlow flow;
+      flow.output = static_cast<int>(i);
+      flow.flow.paths.push_back({Whole(graph_.output_shapes[i]->dimensions)});
+      AddResult(std::move(flow));
+    }
+  }
+
+  void AddOperand(OperandFlow flow) {
+    const hlo::Shape& shape = instruction_.operands[flow.parameter]->shape;
+    // A scalar reaches the kernel through SMEM: the program has loaded it before.
+    if (!InHbm(shape, *inputs_.chip) || shape.rank() == 0) return;
+    Stream stream;
+    stream.index = flow.parameter;
+    Location place = At(inputs_.operands, flow.parameter);
+    stream.buffer = place.buffer;
+    stream.address = place.address;
+    stream.view = ViewOf(shape);
+    stream.flow = std::move(flow.flow);
+    if (!stream.flow.exact) inexact_ = true;
+    if (gather_ && gather_->parameter == stream.index) FitGather(stream, *gather_, shape, kernel_.grid.steps);
+    Finish(std::move(stream), shape);
+  }
+
+  void AddResult(ResultFlow flow) {
+    const hlo::Shape& shape = *graph_.output_shapes[flow.output];
+    if (!InHbm(shape, *inputs_.chip)) return;
+    Stream stream;
+    stream.output = true;
+    stream.index = graph_.output_elements[flow.output];
+    Location place = At(inputs_.results, stream.index);
+    stream.buffer = place.buffer;
+    stream.address = place.address;
+    stream.view = ViewOf(shape);
+    stream.flow = std::move(flow.flow);
+    // A reduction's result is kept in VMEM until it is complete, and written once.
+    if (flow.accumulated && hlo::AllocatedBytes(shape) <= Budget() / 2) {
+      stream.flow.paths.assign(1, {Whole(shape.dimensions)});
+    }
+    Finish(std::move(stream), shape);
+  }
+
+  void Finish(Stream stream, const hlo::Shape& shape) {
+    FitStream(stream, kernel_.grid);
+    bool loop = config_ && config_->window && config_->window->kernel_bounds.empty();
+    if (loop && shape.rank() >= 2 && kernel_.grid.unit_rows > 0) {
+      std::int64_t rows = stream.view.tile[stream.view.tile.size() - 2];
+      if (rows > kernel_.grid.unit_rows && rows % kernel_.grid.unit_rows == 0) {
+        stream.split = static_cast<int>(rows / kernel_.grid.unit_rows);
+      }
+    }
+    kernel_.streams.push_back(std::move(stream));
+  }
+
+  const KernelInputs& inputs_;
+  const hlo::Instruction& instruction_;
+  FusedGraph graph_;
+  std::optional<hlo::BackendConfig> config_;
+  std::optional<GatherAccess> gather_;
+  Kernel kernel_;
+  Bytes stated_scoped_ = 0;
+  int useless_ = 0;
+  bool inexact_ = false;
+};
+
+}  // namespace
+
+Kernel BuildKernel(const KernelInputs& inputs) { return Builder(inputs).Build(); }
+
+}  // namespace spillway::plan
