@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 
 #include "sim/base/file.h"
+#include "sim/output/chrome_json.h"
 #include "sim/output/csv.h"
 #include "sim/output/files.h"
+#include "sim/output/gnuplot.h"
 #include "sim/output/perfetto.h"
 #include "sim/output/summary_json.h"
+#include "sim/output/vcd.h"
+#include "sim/output/xplane.h"
 
 namespace spillway::output {
 namespace {
@@ -23,13 +27,24 @@ Contents Csv(const RunData& run) {
   return {OpsCsv(run.summary), SlicesCsv(run), CountersCsv(run.timeline), TracksCsv(run.timeline)};
 }
 Contents Perfetto(const RunData& run) { return {PerfettoTrace(run)}; }
+Contents XPlane(const RunData& run) { return {XPlaneProfile(run)}; }
+Contents Chrome(const RunData& run) { return {ChromeJson(run)}; }
+Contents ValueChanges(const RunData& run) { return {Vcd(run)}; }
+Contents Plot(const RunData& run) {
+  GnuplotFiles files = Gnuplot(run);
+  return {std::move(files.data), std::move(files.script)};
+}
 Contents Json(const RunData& run) { return {SummaryJson(run.summary)}; }
 
 const std::vector<Entry>& Entries() {
   static const auto* const kEntries = new std::vector<Entry>{
       {{"perfetto", "Perfetto trace, for ui.perfetto.dev", {"timeline.pftrace"}}, Perfetto},
+      {{"xplane", "XPlane profile, for XProf: `xprof --logdir DIR`", {kXPlanePath}}, XPlane},
+      {{"chrome", "Chrome trace events (JSON)", {"timeline.chrome.json"}}, Chrome},
       {{"csv", "tables for pandas, DuckDB, a spreadsheet", {"ops.csv", "slices.csv", "counters.csv", "tracks.csv"}}, Csv},
       {{"json", "the summary, schema spillway.summary/1", {"summary.json"}}, Json},
+      {{"vcd", "value change dump of busy signals, for gtkwave", {"timeline.vcd"}}, ValueChanges},
+      {{"gnuplot", "data and script; `gnuplot timeline.gp` draws timeline.svg", {"timeline.dat", "timeline.gp"}}, Plot},
   };
   return *kEntries;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 #include "output/perfetto.pb.h"  // generated from perfetto.proto
@@ -46,6 +47,7 @@ struct Event {
   enum Kind : std::uint8_t { kEnd, kBegin, kCounter } kind;
   std::uint64_t track;
   std::size_t index;   // slice, or counter
+  bool core;           // of equal times transfers come first: Perfetto draws flows in event order
   double value;
 };
 
@@ -60,7 +62,9 @@ class Writer {
     CollectSlices();
     CollectCounters();
     FindFlows();
-    std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.time < b.time; });
+    std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+      return std::tie(a.time, a.core) < std::tie(b.time, b.core);
+    });
     for (const Event& event : events_) WriteEvent(event);
     return std::move(out_);
   }
@@ -108,9 +112,10 @@ class Writer {
   void CollectSlices() {
     for (const Lane& lane : AssignLanes(t_)) {
       const std::uint64_t track = DescribeChild(lane.name, nullptr);
+      const bool core = t_.tracks[static_cast<std::size_t>(lane.track)].kind != timeline::TrackKind::kDmaQueue;
       VisitBrackets(lane, t_, [&](std::size_t i, bool begin) {
         const Slice& slice = t_.slices[i];
-        events_.push_back({begin ? slice.start : slice.end, begin ? Event::kBegin : Event::kEnd, track, i, 0});
+        events_.push_back({begin ? slice.start : slice.end, begin ? Event::kBegin : Event::kEnd, track, i, core, 0});
       });
     }
   }
@@ -118,7 +123,7 @@ class Writer {
   void CollectCounters() {
     for (std::size_t c = 0; c < t_.counters.size(); ++c) {
       const std::uint64_t track = DescribeChild(t_.counters[c].name, &t_.counters[c]);
-      for (const auto& [time, value] : t_.counters[c].points) events_.push_back({time, Event::kCounter, track, c, value});
+      for (const auto& [time, value] : t_.counters[c].points) events_.push_back({time, Event::kCounter, track, c, true, value});
     }
   }
 

@@ -23,7 +23,7 @@ struct Track {
 
 struct Decoded {
   std::map<std::uint64_t, Track> tracks;
-  std::map<std::uint64_t, int> flow_begins, flow_ends;
+  std::map<std::uint64_t, std::string> flow_begins, flow_ends;  // flow -> track
   std::map<std::string, std::set<std::pair<std::int64_t, std::int64_t>>> exact;  // name -> (start_ps, end_ps)
 };
 
@@ -57,8 +57,8 @@ Decoded Decode(const std::string& bytes) {
       std::map<std::string, std::int64_t> values;
       for (const Wire& note : event.All(4)) values[notes.at(note.Number(1))] = note.Signed(4);
       d.exact[name].emplace(values.at("start_ps"), values.at("end_ps"));
-      if (event.Has(47)) ++d.flow_begins[event.Number(47)];
-      if (event.Has(48)) ++d.flow_ends[event.Number(48)];
+      if (event.Has(47)) d.flow_begins[event.Number(47)] = track.name;
+      if (event.Has(48)) d.flow_ends[event.Number(48)] = track.name;
     } else if (event.Number(9) == 2) {
       track.lines.push_back("E " + time);
       REQUIRE(--track.depth >= 0);
@@ -129,8 +129,8 @@ TEST_CASE("a Perfetto trace has every track, nested slices, counters, flows and 
   CHECK(Named(d, "vmem bytes").lines[0] == "C 0 2097152.000000");
   CHECK(d.exact.at("read p0").count({500'000, 2'000'007}) == 1);
   CHECK(d.exact.at("custom-call.2").count({6'000'001, 10'000'123}) == 1);
-  CHECK(d.flow_begins == std::map<std::uint64_t, int>{{1, 1}});
-  CHECK(d.flow_ends == d.flow_begins);
+  CHECK(d.flow_begins == std::map<std::uint64_t, std::string>{{1, "dma 0"}});  // from the transfer to the wait
+  CHECK(d.flow_ends == std::map<std::uint64_t, std::string>{{1, "core"}});
 }
 
 TEST_CASE("Perfetto: hostile names, huge times, an empty run") {
