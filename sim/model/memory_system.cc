@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/model/memory_system.h"
 
-#include "sim/model/fluid_memory.h"
+#include "sim/model/hbm_memory.h"
 
 namespace spillway::model {
 
 std::unique_ptr<MemorySystem> MakeMemorySystem(const config::ChipConfig& config) {
-  return std::make_unique<FluidMemory>(config.hbm);
+  const bool run_level = config.hbm.fidelity == config::HbmFidelity::kRun;
+  return std::make_unique<HbmMemory>(config.hbm, HbmMemory::Options{run_level, run_level});
 }
 
 }  // namespace spillway::model

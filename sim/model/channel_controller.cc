@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/model/channel_controller.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/base/result.h"
+
+namespace spillway::model {
+namespace {
+
+/// A rate-limited access asks for this many bursts at a time (or for what it has left).
+constexpr std::int64_t kPacedBursts = 16;
+
+/// Reads of a batch are served before its writes: puts them first and renames `endings`.
+template <class Endings>
+void ReadsFirst(Batch& batch, Endings& endings) {
+  const auto is_read = [](const RowRun& run) { return !run.write; };
+  if (std::is_partitioned(batch.runs.begin(), batch.runs.end(), is_read)) return;
+  std::vector<int> place(batch.runs.size());
+  int position = 0;
+  for (const bool write : {false, true}) {
+    for (std::size_t i = 0; i < batch.runs.size(); ++i) {
+      if (batch.runs[i].write == write) place[i] = position++;
+    }
+  }
+  std::stable_partition(batch.runs.begin(), batch.runs.end(), is_read);
+  for (auto& ending : endings) {
+    for (int& run : ending.runs) run = place[static_cast<std::size_t>(run)];
+  }
+}
+
+}  // namespace
+
+ChannelController::ChannelController(const config::HbmConfig& config, int channel)
+    : device_(config), refresh_mode_(config.refresh_mode), postpone_(std::max(0, config.refresh_postpone)),
+      read_batch_(std::max(1, config.read_queue / 2)),
+      write_drain_(std::max(1, config.write_high_watermark - config.write_low_watermark)) {
+  const Ticks interval = device_.clocks().refi;
+  if (interval <= 0) refresh_mode_ = config::RefreshMode::kNone;
+  refresh_interval_ = interval;
+  if (refresh_mode_ == config::RefreshMode::kPerBank) {
+    refresh_interval_ = std::max<Ticks>(1, interval / device_.banks());
+    bank_refresh_count_.assign(static_cast<std::size_t>(device_.banks()), 0);
+  }
+  next_refresh_ = refresh_interval_;
+  if (config.refresh_phase == config::RefreshPhase::kStaggered) {
+    next_refresh_ += refresh_interval_ * channel / std::max(1, config.channels);
+  }
+}
+
+void ChannelController::Add(int access, const ChannelWalker& walker, bool write, Ticks visible, double rate) {
+  SPILLWAY_CHECK(walker.left() > 0);
+  streams_.push_back({access, write, visible, rate, 0, walker});
+  if (decision_ < 0) {
+    SettleIdle(visible);
+    decision_ = NextToken(streams_.back());
+  } else if (next_.batch.runs.empty() && current_.batch.runs.empty()) {
+    // Idle but for paced accesses that wait for their time.
+    decision_ = std::min(decision_, NextToken(streams_.back()));
+  }
+}
+
+std::int64_t ChannelController::Available(const Stream& stream, Ticks now) const {
+  if (stream.visible > now) return 0;
+  const std::int64_t left = stream.walker.left();
+  if (stream.rate <= 0) return left;
+  const auto earned = static_cast<std::int64_t>(stream.rate * static_cast<double>(now - stream.visible));
+  const std::int64_t free = std::min(left, earned - stream.taken);
+  return free >= std::min(left, kPacedBursts) ? free : 0;
+}
+
+Ticks ChannelController::NextToken(const Stream& stream) const {
+  if (stream.rate <= 0) return stream.visible;
+  const std::int64_t wanted = stream.taken + std::min(stream.walker.left(), kPacedBursts);
+  // One clock more than the exact quotient: Available() rounds down.
+  return stream.visible + static_cast<Ticks>(std::ceil(static_cast<double>(wanted) / stream.rate)) + 1;
+}
+
+std::int64_t ChannelController::Budget(bool write, std::int64_t readers, std::int64_t writers) const {
+  return write ? write_drain_ : std::max<std::int64_t>(1, write_drain_ * readers / writers);
+}
+
+void ChannelController::Admit(Ticks now, Admitted& into) {
+  into.Clear();
+  std::int64_t readers = 0, writers = 0;
+  for (const Stream& stream : streams_) {
+    if (Available(stream, now) > 0) (stream.write ? writers : readers)++;
+  }
+  if (readers + writers == 0) return;
+  const bool contest = readers > 0 && writers > 0;
+  if (!contest) {
+    writing_ = writers > 0;
+    budget_ = -1;
+  } else if (budget_ < 0) {
+    budget_ = Budget(writing_, readers, writers);
+  } else if (budget_ == 0) {
+    writing_ = !writing_;
+    budget_ = Budget(writing_, readers, writers);
+  }
+  std::int64_t want = writing_ ? write_drain_ : read_batch_;
+  if (contest) want = std::min(want, budget_);
+  TakeShares(now, writing_, want, into);
+  if (contest) {
+    for (const RowRun& run : into.batch.runs) budget_ -= run.write == writing_ ? run.bursts : 0;
+    budget_ = std::max<std::int64_t>(0, budget_);
+  }
+  ReadsFirst(into.batch, into.endings);
+}
+
+void ChannelController::TakeShares(Ticks now, bool write, std::int64_t want, Admitted& into) {
+  order_.clear();
+  bool short_one = false;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    streams_[i].served = false;
+    if (streams_[i].write != write) continue;
+    const std::int64_t available = Available(streams_[i], now);
+    if (available > 0) order_.push_back({available, i});
+  }
+  auto count = static_cast<std::int64_t>(order_.size());
+  for (const auto& [available, index] : order_) short_one = short_one || available < want / count;
+  // Max-min fairness: the short ones first, the others share what they leave.
+  if (short_one) std::sort(order_.begin(), order_.end());
+  const bool crowded = count > want;
+  for (const auto& [available, index] : order_) {
+    if (want <= 0) break;
+    Stream& stream = streams_[index];
+    const std::int64_t take = std::min(available, std::max<std::int64_t>(1, want / count--));
+    touched_.clear();
+    const std::int64_t taken = stream.walker.Take(take, into.batch, touched_);
+    stream.taken += taken;
+    stream.served = true;
+    want -= taken;
+    (write ? write_bursts_ : read_bursts_) += taken;
+    if (stream.walker.left() == 0) into.endings.push_back({stream.access, touched_});
+  }
+  // When not all had room those served go to the end of the line.
+  if (crowded) {
+    std::stable_partition(streams_.begin(), streams_.end(), [](const Stream& s) { return !s.served; });
+  }
+  streams_.erase(std::remove_if(streams_.begin(), streams_.end(),
+                                [](const Stream& s) { return s.walker.left() == 0; }),
+                 streams_.end());
+}
+
+bool ChannelController::RefreshForced() const {
+  return refresh_mode_ == config::RefreshMode::kAllBank && owed_ > postpone_;
+}
+
+void ChannelController::CloseRows(Ticks now) {
+  bool open = false;
+  for (int bank = 0; bank < device_.banks(); ++bank) open = open || device_.bank(bank).row >= 0;
+  if (open) device_.Issue(Command::kPrechargeAll, 0, -1, device_.Earliest(Command::kPrechargeAll, 0, now));
+}
+
+Ticks ChannelController::RefreshAll(Ticks now) {
+  CloseRows(now);
+  for (; owed_ > 0; --owed_) device_.Issue(Command::kRefreshAll, 0, -1, device_.Earliest(Command::kRefreshAll, 0, now));
+  return device_.bank(0).act_ok;
+}
+
+int ChannelController::NextBankToRefresh(bool skip_involved) const {
+  int best = -1;
+  for (int bank = 0; bank < device_.banks(); ++bank) {
+    if (std::count(bank_refreshes_.begin(), bank_refreshes_.end(), bank) != 0) continue;
+    const auto count = bank_refresh_count_[static_cast<std::size_t>(bank)];
+    if (best >= 0 && count >= bank_refresh_count_[static_cast<std::size_t>(best)]) continue;
+    const auto wants = [bank](const RowRun& run) { return run.bank == bank; };
+    const bool involved = std::any_of(current_.batch.runs.begin(), current_.batch.runs.end(), wants) ||
+                          std::any_of(next_.batch.runs.begin(), next_.batch.runs.end(), wants);
+    if (!(skip_involved && involved)) best = bank;
+  }
+  return best;
+}
+
+void ChannelController::ChooseBankRefreshes() {
+  while (owed_ > 0) {
+    const int oldest = NextBankToRefresh(false), free = NextBankToRefresh(true);
+    if (oldest < 0) return;
+    const auto lag = [this](int bank) {
+      return *std::max_element(bank_refresh_count_.begin(), bank_refresh_count_.end()) -
+             bank_refresh_count_[static_cast<std::size_t>(bank)];
+    };
+    // A bank in use is passed over until it lags by more rounds than may be postponed.
+    const int bank = free < 0 || lag(oldest) > postpone_ ? oldest : free;
+    bank_refreshes_.push_back(bank);
+    bank_refresh_count_[static_cast<std::size_t>(bank)]++;
+    --owed_;
+  }
+}
+
+void ChannelController::RefreshOneIdle(Ticks due) {
+  if (refresh_mode_ == config::RefreshMode::kAllBank) {
+    device_.Issue(Command::kRefreshAll, 0, -1, device_.Earliest(Command::kRefreshAll, 0, due));
+    return;
+  }
+  const int bank = NextBankToRefresh(false);
+  device_.Issue(Command::kRefreshBank, bank, -1, device_.Earliest(Command::kRefreshBank, bank, due));
+  bank_refresh_count_[static_cast<std::size_t>(bank)]++;
+}
+
+void ChannelController::SettleIdle(Ticks now) {
+  if (refresh_mode_ == config::RefreshMode::kNone) return;
+  // Whole rounds of an idle device leave no trace but the last.
+  const Ticks round = refresh_interval_ * (bank_refresh_count_.empty() ? 1 : device_.banks());
+  const Ticks rounds = (now - next_refresh_) / round - 2;
+  if (rounds > 0) {
+    next_refresh_ += rounds * round;
+    for (std::int64_t& count : bank_refresh_count_) count += rounds;
+  }
+  for (; next_refresh_ <= now; next_refresh_ += refresh_interval_) RefreshOneIdle(next_refresh_);
+}
+
+bool ChannelController::IsFresh(Ticks now) const {
+  if (decision_ >= 0 || !streams_.empty() || owed_ > 0 || !bank_refreshes_.empty()) return false;
+  if (!bank_refresh_count_.empty()) return false;  // Which bank is due next differs.
+  const DramClocks& c = device_.clocks();
+  const Ticks memory = c.faw + c.rrd_l + c.cwl + c.burst + c.wtr_l + c.rtw + c.ccd_l + c.ccd_r + c.rrefd;
+  for (int bank = 0; bank < device_.banks(); ++bank) {
+    const DramDevice::Bank& state = device_.bank(bank);
+    // A refresh in progress is the same in all channels of this phase.
+    if (state.row >= 0 || state.act_ok + memory > now) return false;
+  }
+  return true;
+}
+
+void ChannelController::GoIdle(Ticks now) {
+  CloseRows(now);
+  for (const int bank : bank_refreshes_) {
+    device_.Issue(Command::kRefreshBank, bank, -1, device_.Earliest(Command::kRefreshBank, bank, now));
+  }
+  bank_refreshes_.clear();
+  for (; owed_ > 0; --owed_) RefreshOneIdle(now);
+  writing_ = false;
+  budget_ = -1;
+  decision_ = -1;
+}
+
+void ChannelController::Decide(TransitionCache* cache, std::vector<Finish>& finished) {
+  const Ticks now = decision_;
+  SPILLWAY_CHECK(now >= 0);
+  while (refresh_mode_ != config::RefreshMode::kNone && next_refresh_ <= now) {
+    ++owed_;
+    next_refresh_ += refresh_interval_;
+  }
+  std::swap(current_, next_);
+  next_.Clear();
+  if (current_.batch.runs.empty()) {
+    if (RefreshForced()) {
+      decision_ = RefreshAll(now);
+      return;
+    }
+    Admit(now, current_);
+  }
+  if (current_.batch.runs.empty()) {
+    if (refresh_mode_ == config::RefreshMode::kAllBank && owed_ > 0) {
+      decision_ = RefreshAll(now);
+      return;
+    }
+    if (streams_.empty()) {
+      GoIdle(now);
+      return;
+    }
+    decision_ = NextToken(streams_.front());
+    for (const Stream& stream : streams_) decision_ = std::min(decision_, NextToken(stream));
+    decision_ = std::max(decision_, now + 1);
+    return;
+  }
+  if (!RefreshForced()) Admit(now, next_);
+  if (refresh_mode_ == config::RefreshMode::kPerBank) ChooseBankRefreshes();
+  if (cache != nullptr) {
+    cache->Serve(device_, current_.batch, next_.batch, bank_refreshes_, now, result_);
+  } else {
+    ServeBatch(device_, current_.batch, next_.batch, bank_refreshes_, now, result_);
+  }
+  for (const Ending& ending : current_.endings) {
+    Ticks end = 0;
+    for (const int run : ending.runs) end = std::max(end, result_.run_data_end[static_cast<std::size_t>(run)]);
+    finished.push_back({ending.access, end});
+  }
+  decision_ = result_.last_cas;
+}
+
+}  // namespace spillway::model

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller of one pseudo-channel. It holds a batch in service and one behind it; when the last burst
+// of the first has been commanded it takes in the next batch from the accesses it knows of (a *decision*):
+//   direction  reads and writes alternate: a drain of write_high - write_low watermark bursts, then reads
+//              in proportion to the accesses of each direction, so that all accesses progress alike
+//   size       reads half the read queue, writes a drain
+//   fairness   equal shares of the batch for the accesses of the direction
+//   refresh    due refreshes may be owed up to `refresh_postpone`; then the controller drains and pays all of
+//              them back to back. With nothing to do it pays at once and closes its rows.
+// Plain state: copying a controller copies a channel.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sim/model/batch_service.h"
+#include "sim/model/transition_cache.h"
+
+namespace spillway::model {
+
+class ChannelController {
+ public:
+  struct Finish {
+    int access = 0;
+    Ticks tick = 0;
+  };
+  ChannelController(const config::HbmConfig& config, int channel);
+
+  /// An access becomes visible at `visible`. `rate`: most bursts a clock for this channel, 0: no limit.
+  /// REQUIRES: visible >= every earlier decision and that the shape has bursts in this channel.
+  void Add(int access, const ChannelWalker& walker, bool write, Ticks visible, double rate);
+  /// Clock of the next decision; < 0: nothing to do.
+  Ticks next_decision() const { return decision_; }
+  /// Takes the decision; appends accesses whose last burst is now on its way. `cache` may be null.
+  void Decide(TransitionCache* cache, std::vector<Finish>& finished);
+
+  /// Brings an idle controller to `now` (refreshes in between). REQUIRES: next_decision() < 0.
+  void SettleIdle(Ticks now);
+  /// After SettleIdle: nothing of the past matters any more, so such controllers of equal phase are alike.
+  bool IsFresh(Ticks now) const;
+  Ticks next_refresh() const { return next_refresh_; }
+  std::int64_t read_bursts() const { return read_bursts_; }
+  std::int64_t write_bursts() const { return write_bursts_; }
+  DramDevice& device() { return device_; }
+
+ private:
+  struct Stream {
+    int access = 0;
+    bool write = false;
+    Ticks visible = 0;
+    double rate = 0;
+    std::int64_t taken = 0;
+    ChannelWalker walker;
+    bool served = false;
+  };
+  struct Ending {
+    int access = 0;
+    std::vector<int> runs;
+  };
+  struct Admitted {
+    Batch batch;
+    std::vector<Ending> endings;
+    void Clear() {
+      batch.runs.clear();
+      endings.clear();
+    }
+  };
+
+  std::int64_t Available(const Stream& stream, Ticks now) const;
+  Ticks NextToken(const Stream& stream) const;
+  void Admit(Ticks now, Admitted& into);
+  std::int64_t Budget(bool write, std::int64_t readers, std::int64_t writers) const;
+  void TakeShares(Ticks now, bool write, std::int64_t want, Admitted& into);
+  bool RefreshForced() const;
+  Ticks RefreshAll(Ticks now);
+  void RefreshOneIdle(Ticks due);
+  void ChooseBankRefreshes();
+  int NextBankToRefresh(bool skip_involved) const;
+  void CloseRows(Ticks now);
+  void GoIdle(Ticks now);
+
+  DramDevice device_;
+  config::RefreshMode refresh_mode_;
+  Ticks refresh_interval_ = 0;
+  int postpone_ = 0;
+  std::int64_t read_batch_ = 1, write_drain_ = 1;
+
+  std::vector<Stream> streams_;
+  Admitted current_, next_;
+  bool writing_ = false;
+  std::int64_t budget_ = -1;     ///< Bursts of this direction before the other has its turn; -1: no contest.
+  Ticks decision_ = -1;
+  Ticks next_refresh_ = 0;
+  int owed_ = 0;
+  std::vector<int> bank_refreshes_;            ///< Waiting for REFpb.
+  std::vector<std::int64_t> bank_refresh_count_;
+  std::int64_t read_bursts_ = 0, write_bursts_ = 0;
+  std::vector<int> touched_;
+  std::vector<std::pair<std::int64_t, std::size_t>> order_;  ///< Bursts available, stream.
+  ServiceResult result_;
+};
+
+}  // namespace spillway::model

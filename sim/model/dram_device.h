@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The JEDEC gates of one pseudo-channel: for each command the earliest clock at which every rule allows it.
+// Stateless in time: the clock is an argument. Rules, with CAS = RD or WR:
+//   ACT   tRC after ACT of the bank, tRP after its PRE, tRRD_L/S after ACT in the same/another group, tFAW over
+//         any five, tRFC(pb) after a refresh of the bank, tRREFD after a refresh of another bank
+//   RD    tRCDRD after ACT; tCCD_L/S/R after RD in the same group / stack / another stack;
+//         CWL + burst + tWTR_L/S after WR in the same group / elsewhere
+//   WR    tRCDWR after ACT; tCCD_L/S/R after WR; tRTW after RD
+//   PRE   tRAS after ACT, tRTP after RD, CWL + burst + tWR after WR; PREA when that holds for every open bank
+//   REF   all banks closed and free for ACT;  REFpb  the bank closed and free for ACT, tRREFD, tRRD_S after ACT
+// One row command (ACT, PRE, REF) a clock; column commands have a bus of their own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/config/chip_config.h"
+
+namespace spillway::model {
+
+using Ticks = std::int64_t;  ///< Clocks of hbm.timing.tck.
+constexpr Ticks kLongAgo = -(Ticks{1} << 40);
+
+enum class Command { kActivate, kRead, kWrite, kPrecharge, kPrechargeAll, kRefreshAll, kRefreshBank };
+
+/// Timing in clocks, rounded up as a controller must.
+struct DramClocks {
+  explicit DramClocks(const config::DramTiming& timing);
+  DramClocks() = default;
+  Ticks burst = 0, cl = 0, cwl = 0, rcd_rd = 0, rcd_wr = 0, rp = 0, ras = 0, rc = 0;
+  Ticks ccd_s = 0, ccd_l = 0, ccd_r = 0, rrd_s = 0, rrd_l = 0, faw = 0;
+  Ticks wtr_s = 0, wtr_l = 0, rtw = 0, wr = 0, rtp = 0, rfc = 0, rfc_pb = 0, rrefd = 0, refi = 0;
+};
+
+struct CommandRecord {
+  Command command;
+  Ticks tick;
+  int bank;
+  std::int64_t row;
+};
+
+class DramDevice {
+ public:
+  struct Bank {
+    std::int64_t row = -1;  ///< Open row, -1: closed.
+    Ticks act_ok = kLongAgo, pre_ok = kLongAgo, read_ok = kLongAgo, write_ok = kLongAgo;
+  };
+  /// Last commands of a bank group (or stack).
+  struct Group {
+    Ticks act = kLongAgo, read = kLongAgo, write = kLongAgo;
+  };
+
+  explicit DramDevice(const config::HbmConfig& config);
+
+  const DramClocks& clocks() const { return clocks_; }
+  int banks() const { return static_cast<int>(banks_.size()); }
+  int GroupOf(int bank) const { return bank / banks_per_group_; }
+  int StackOf(int bank) const { return bank / banks_per_stack_; }
+  const Bank& bank(int index) const { return banks_[static_cast<std::size_t>(index)]; }
+
+  /// The first clock >= `from` at which `command` may be given to `bank`, whatever row it has open.
+  Ticks Earliest(Command command, int bank, Ticks from) const;
+  /// REQUIRES: tick >= Earliest(command, bank, tick) and that the row state fits.
+  void Issue(Command command, int bank, std::int64_t row, Ticks tick);
+  /// Keeps every command, for checkers; null: none.
+  void set_log(std::vector<CommandRecord>* log) { log_ = log; }
+
+ private:
+  friend class TransitionCache;
+  Ticks ReadOk(int bank) const;
+  Ticks WriteOk(int bank) const;
+  Ticks ActOk(int bank) const;
+
+  DramClocks clocks_;
+  int banks_per_group_ = 1, banks_per_stack_ = 1;
+  std::vector<Bank> banks_;
+  std::vector<Group> groups_, stacks_;
+  std::array<Ticks, 4> last_acts_{kLongAgo, kLongAgo, kLongAgo, kLongAgo};  ///< Oldest first.
+  Ticks last_row_command_ = kLongAgo, last_refresh_bank_ = kLongAgo;
+  std::vector<CommandRecord>* log_ = nullptr;
+};
+
+}  // namespace spillway::model
