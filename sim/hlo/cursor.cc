@@ -47,12 +47,11 @@ bool Cursor::ConsumeText(std::string_view text) {
   return true;
 }
 
-bool Cursor::Expect(char c, std::string_view context) {
-  if (Consume(c)) return true;
+bool Cursor::FailExpected(char c, std::string_view context) {
   return Fail(fmt::format("expected '{}' {}, found {}", c, context, Describe(Peek(), AtEnd())));
 }
 
-bool Cursor::Integer(std::int64_t* value, std::string_view what) {
+bool Cursor::SlowInteger(std::int64_t* value, std::string_view what) {
   const bool negative = Next() == '-';
   const char* from = at_;
   if (negative) ++at_;
@@ -75,13 +74,19 @@ bool Cursor::Integer(std::int64_t* value, std::string_view what) {
 
 bool Cursor::SkipString() {
   const std::size_t open = offset();
-  for (++at_; at_ < end_; ++at_) {
-    if (*at_ == '"') {
-      ++at_;
-      return true;
-    }
-    if (*at_ == '\\' && at_ + 1 < end_) ++at_;
+  const char* from = ++at_;
+  while (at_ < end_) {
+    const void* quote = std::memchr(at_, '"', static_cast<std::size_t>(end_ - at_));
+    if (quote == nullptr) break;
+    at_ = static_cast<const char*>(quote);
+    // An even number of backslashes before the quote escape each other, an odd one escapes it.
+    const char* before = at_;
+    while (before > from && before[-1] == '\\') --before;
+    const bool escaped = ((at_ - before) & 1) != 0;
+    ++at_;
+    if (!escaped) return true;
   }
+  at_ = end_;
   return FailAt(open, "the string that begins here does not end");
 }
 
@@ -91,7 +96,7 @@ bool Cursor::SkipGroup() {
   const std::size_t open = offset();
   while (at_ < end_) {
     const char c = *at_;
-    if (!chars::Is(c, chars::kStop)) {
+    if (!chars::Is(c, chars::kGroup)) {
       ++at_;
       continue;
     }

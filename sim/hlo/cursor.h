@@ -12,7 +12,7 @@
 namespace spillway::hlo {
 
 namespace chars {
-constexpr std::uint8_t kSpace = 1, kDigit = 2, kName = 4, kStop = 8;
+constexpr std::uint8_t kSpace = 1, kDigit = 2, kName = 4, kStop = 8, kGroup = 16, kPlain = 32;
 constexpr std::array<std::uint8_t, 256> MakeTable() {
   std::array<std::uint8_t, 256> table{};
   for (int c = '0'; c <= '9'; ++c) table[static_cast<std::size_t>(c)] = kDigit | kName;
@@ -20,7 +20,12 @@ constexpr std::array<std::uint8_t, 256> MakeTable() {
   for (int c = 'A'; c <= 'Z'; ++c) table[static_cast<std::size_t>(c)] = kName;
   for (const char c : {'_', '.', '-'}) table[static_cast<std::size_t>(c)] = kName;
   for (const char c : {' ', '\t', '\r', '\n', '\v', '\f'}) table[static_cast<std::size_t>(c)] = kSpace | kStop;
-  for (const char c : {'"', '{', '}', '(', ')', '[', ']', ',', '/'}) table[static_cast<std::size_t>(c)] = kStop;
+  table[static_cast<std::size_t>(',')] = kStop;
+  for (const char c : {'"', '{', '}', '(', ')', '[', ']', '/'}) table[static_cast<std::size_t>(c)] = kStop | kGroup;
+  // Neither white space nor the start of a comment.
+  for (std::size_t c = 0; c < table.size(); ++c) {
+    if ((table[c] & kSpace) == 0 && c != '/') table[c] |= kPlain;
+  }
   return table;
 }
 constexpr std::array<std::uint8_t, 256> kTable = MakeTable();
@@ -47,6 +52,7 @@ class Cursor {
 
   /// White space and comments (`/* */`, `//` to the end of the line).
   void SkipSpace() {
+    if (at_ < end_ && chars::Is(*at_, chars::kPlain)) return;
     while (at_ < end_) {
       if (chars::Is(*at_, chars::kSpace)) ++at_;
       else if (*at_ != '/' || !SkipComment()) return;
@@ -58,13 +64,17 @@ class Cursor {
     return Peek();
   }
   bool Consume(char c) {
+    if (at_ < end_ && *at_ == c && c != '/') {
+      ++at_;
+      return true;
+    }
     if (Next() != c || AtEnd()) return false;
     ++at_;
     return true;
   }
   bool ConsumeText(std::string_view text);
   /// Consumes `c` or fails with "expected 'c' <context>".
-  bool Expect(char c, std::string_view context);
+  bool Expect(char c, std::string_view context) { return Consume(c) || FailExpected(c, context); }
 
   /// Letters, digits, `_`, `.`, `-`; empty if there is none here.
   std::string_view Name() {
@@ -79,7 +89,15 @@ class Cursor {
     return Name();
   }
   /// A decimal integer, optionally negative. Fails on overflow.
-  bool Integer(std::int64_t* value, std::string_view what);
+  bool Integer(std::int64_t* value, std::string_view what) {
+    const char* at = at_;
+    std::int64_t number = 0;
+    while (at < end_ && at - at_ < 18 && chars::Is(*at, chars::kDigit)) number = number * 10 + (*at++ - '0');
+    if (at == at_ || (at < end_ && chars::Is(*at, chars::kDigit))) return SlowInteger(value, what);
+    at_ = at;
+    *value = number;
+    return true;
+  }
   /// Skips `"…"` (escapes, newlines allowed).
   bool SkipString();
   /// Skips a group that opens here with `(`, `[` or `{`, to its matching end.
@@ -96,6 +114,8 @@ class Cursor {
   const std::string& error() const { return error_; }
 
  private:
+  bool FailExpected(char c, std::string_view context);
+  bool SlowInteger(std::int64_t* value, std::string_view what);
   bool SkipComment();
   bool ReadDimensions(Shape* shape);
   bool ReadLayout(Layout* layout, int rank);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "sim/hlo/infer_shape.h"
 #include "sim/hlo/parser.h"
 
@@ -10,13 +8,19 @@ namespace spillway::hlo {
 namespace {
 
 // Attributes whose value is one computation, by name or written in place in braces.
-constexpr std::array<std::string_view, 8> kCallAttributes{
-    "calls", "to_apply", "body", "condition", "true_computation", "false_computation", "select", "scatter"};
-constexpr std::array<std::string_view, 2> kCallListAttributes{"branch_computations", "called_computations"};
+bool NamesOneComputation(std::string_view name) {
+  switch (name.front()) {
+    case 'b': return name == "body";
+    case 'c': return name == "calls" || name == "condition";
+    case 'f': return name == "false_computation";
+    case 's': return name == "select" || name == "scatter";
+    case 't': return name == "to_apply" || name == "true_computation";
+    default: return false;
+  }
+}
 
-template <class List>
-bool Contains(const List& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+bool NamesComputations(std::string_view name) {
+  return name == "branch_computations" || name == "called_computations";
 }
 
 }  // namespace
@@ -27,14 +31,14 @@ std::string_view Parser::Keep(std::string text) {
 }
 
 bool Parser::ReadInstruction(Scope* scope) {
-  Instruction instruction;
-  instruction.parent = scope->computation;
+  Computation* computation = scope->computation;
   std::size_t at = (cursor_.SkipSpace(), cursor_.offset());
   std::string_view name = cursor_.PercentName();
+  bool is_root = false;
   if (name == "ROOT" && cursor_.Next() != '=') {
-    instruction.is_root = true;
-    if (scope->computation->root != nullptr) {
-      return cursor_.FailAt(at, fmt::format("a second ROOT in computation '{}'", scope->computation->name));
+    is_root = true;
+    if (computation->root != nullptr) {
+      return cursor_.FailAt(at, fmt::format("a second ROOT in computation '{}'", computation->name));
     }
     at = cursor_.offset();
     name = cursor_.PercentName();
@@ -43,43 +47,64 @@ bool Parser::ReadInstruction(Scope* scope) {
     return cursor_.Fail(fmt::format("expected an instruction or '}}', found {}",
                                     Describe(cursor_.Peek(), cursor_.AtEnd())));
   }
-  instruction.offset = at;
   if (scope->single_instruction && cursor_.Next() != '=') {
     name = "root";  // one instruction may come without a name
     cursor_.Seek(at);
-  } else if (!cursor_.Expect('=', fmt::format("after the instruction name '{}'", name))) {
-    return false;
+  } else if (!cursor_.Consume('=')) {
+    return cursor_.Expect('=', fmt::format("after the instruction name '{}'", name));
   }
-  instruction.name = name;
   const std::size_t first_unresolved = scope->unresolved.size(), first_call = calls_.size();
-  if (!ReadRightHandSide(scope, &instruction, scope->depth) || !ReadAttributes(scope, &instruction)) return false;
-  if (instruction.shape.type == ElementType::kInvalid && !GiveShape(&instruction)) return false;
-  return AddInstruction(scope, std::move(instruction), first_unresolved, first_call) != nullptr;
+  Instruction* instruction = Begin(scope, name, at);
+  instruction->is_root = is_root;
+  if (!ReadRightHandSide(scope, &instruction, scope->depth) || !ReadAttributes(scope, instruction)) return false;
+  if (instruction->shape.type == ElementType::kInvalid && !GiveShape(instruction)) return false;
+  return Finish(scope, instruction, first_unresolved, first_call);
 }
 
-Instruction* Parser::AddInstruction(Scope* scope, Instruction&& instruction, std::size_t first_unresolved,
-                                    std::size_t first_call) {
+// Instructions are read where they will stay. An operand that is an instruction itself takes the
+// last place before its user: see PutBefore.
+Instruction* Parser::Begin(Scope* scope, std::string_view name, std::size_t at) {
+  scope->computation->instructions.emplace_back();
+  Instruction* instruction = &scope->computation->instructions.back();
+  instruction->name = name;
+  instruction->offset = at;
+  instruction->parent = scope->computation;
+  return instruction;
+}
+
+bool Parser::Finish(Scope* scope, Instruction* instruction, std::size_t first_unresolved, std::size_t first_call) {
   Computation* computation = scope->computation;
-  const int index = static_cast<int>(computation->instructions.size());
-  instruction.index = index;
-  computation->instructions.push_back(std::move(instruction));
-  Instruction* added = &computation->instructions.back();
-  if (added->is_root) computation->root = added;
-  if (!computation->by_name.emplace(added->name, added).second) {
-    cursor_.FailAt(added->offset, fmt::format("instruction '{}' is defined twice in computation '{}'", added->name,
-                                              computation->name));
-    return nullptr;
+  instruction->index = static_cast<int>(computation->instructions.size()) - 1;
+  if (instruction->is_root) computation->root = instruction;
+  if (!computation->by_name.emplace(instruction->name, instruction).second) {
+    return cursor_.FailAt(instruction->offset, fmt::format("instruction '{}' is defined twice in computation '{}'",
+                                                           instruction->name, computation->name));
   }
   for (std::size_t i = first_unresolved; i < scope->unresolved.size(); ++i) {
-    if (scope->unresolved[i].instruction < 0) scope->unresolved[i].instruction = index;
+    if (scope->unresolved[i].instruction < 0) scope->unresolved[i].instruction = instruction->index;
   }
   for (std::size_t i = first_call; i < calls_.size(); ++i) {
-    if (calls_[i].instruction == nullptr) calls_[i].instruction = added;
+    if (calls_[i].instruction == nullptr) calls_[i].instruction = instruction;
   }
-  return added;
+  return true;
 }
 
-bool Parser::ReadRightHandSide(Scope* scope, Instruction* instruction, int depth) {
+// Takes `*user` (the last instruction) away, lets `read` add one, and puts the user back after it.
+template <class Read>
+bool Parser::PutBefore(Scope* scope, Instruction** user, Read read) {
+  auto& instructions = scope->computation->instructions;
+  Instruction saved = std::move(instructions.back());
+  instructions.pop_back();
+  const Instruction* added = read();
+  instructions.push_back(std::move(saved));
+  *user = &instructions.back();
+  if (added == nullptr) return false;
+  (*user)->operands.push_back(added);
+  return true;
+}
+
+bool Parser::ReadRightHandSide(Scope* scope, Instruction** slot, int depth) {
+  Instruction* instruction = *slot;
   if (depth > kMaxNesting) return cursor_.Fail(fmt::format("nested more than {} deep", kMaxNesting));
   bool has_shape = cursor_.Next() == '(';
   if (!has_shape && instruction->shape.type == ElementType::kInvalid) {
@@ -98,7 +123,7 @@ bool Parser::ReadRightHandSide(Scope* scope, Instruction* instruction, int depth
                                               : "'" + std::string(instruction->opcode_name) + "'"));
   }
   instruction->opcode = OpcodeFromName(instruction->opcode_name);
-  return ReadOperands(scope, instruction, depth);
+  return ReadOperands(scope, slot, depth);
 }
 
 // An instruction printed without its shape.
@@ -119,7 +144,8 @@ bool Parser::GiveShape(Instruction* instruction) {
   return true;
 }
 
-bool Parser::ReadOperands(Scope* scope, Instruction* instruction, int depth) {
+bool Parser::ReadOperands(Scope* scope, Instruction** slot, int depth) {
+  Instruction* instruction = *slot;
   if (instruction->opcode == Opcode::kConstant) return ReadLiteral(instruction);
   cursor_.Advance();  // '('
   if (instruction->opcode == Opcode::kParameter) {
@@ -130,28 +156,25 @@ bool Parser::ReadOperands(Scope* scope, Instruction* instruction, int depth) {
   }
   if (cursor_.Consume(')')) return true;
   do {
-    if (!ReadOperand(scope, instruction, depth)) return false;
+    if (!ReadOperand(scope, slot, depth)) return false;
   } while (cursor_.Consume(','));
   return cursor_.Expect(')', "or ',' after an operand");
 }
 
 // A lone instruction's operands are parameters of the shape they are printed with.
-bool Parser::AddImpliedParameter(Scope* scope, Instruction* user, std::string_view name, std::size_t at) {
-  Instruction parameter;
-  parameter.name = name;
-  parameter.opcode = Opcode::kParameter;
-  parameter.opcode_name = OpcodeName(Opcode::kParameter);
-  parameter.shape = scratch_;
-  parameter.parameter_number = static_cast<std::int64_t>(scope->computation->instructions.size());
-  parameter.offset = at;
-  parameter.parent = scope->computation;
-  const Instruction* added = AddInstruction(scope, std::move(parameter), scope->unresolved.size(), calls_.size());
-  if (added == nullptr) return false;
-  user->operands.push_back(added);
-  return true;
+bool Parser::AddImpliedParameter(Scope* scope, Instruction** user, std::string_view name, std::size_t at) {
+  return PutBefore(scope, user, [&]() -> const Instruction* {
+    Instruction* parameter = Begin(scope, name, at);
+    parameter->opcode = Opcode::kParameter;
+    parameter->opcode_name = OpcodeName(Opcode::kParameter);
+    parameter->shape = scratch_;
+    parameter->parameter_number = static_cast<std::int64_t>(scope->computation->instructions.size()) - 1;
+    return Finish(scope, parameter, scope->unresolved.size(), calls_.size()) ? parameter : nullptr;
+  });
 }
 
-bool Parser::ReadOperand(Scope* scope, Instruction* instruction, int depth) {
+bool Parser::ReadOperand(Scope* scope, Instruction** slot, int depth) {
+  Instruction* instruction = *slot;
   bool has_shape = false;
   std::size_t at = (cursor_.SkipSpace(), cursor_.offset());
   std::string_view name;
@@ -167,7 +190,7 @@ bool Parser::ReadOperand(Scope* scope, Instruction* instruction, int depth) {
     at = (cursor_.SkipSpace(), cursor_.offset());
     const bool type_only = cursor_.Peek() == ',' || cursor_.Peek() == ')';
     if (type_only && scope->single_instruction) {
-      return AddImpliedParameter(scope, instruction, Keep(fmt::format("p{}", generated_names_++)), at);
+      return AddImpliedParameter(scope, slot, Keep(fmt::format("p{}", generated_names_++)), at);
     }
     name = cursor_.PercentName();
   }
@@ -176,39 +199,34 @@ bool Parser::ReadOperand(Scope* scope, Instruction* instruction, int depth) {
   }
   if (cursor_.Next() == '(') {
     cursor_.Seek(at);
-    return ReadNestedOperand(scope, instruction, has_shape ? std::move(scratch_) : Shape(), depth);
+    return ReadNestedOperand(scope, slot, has_shape ? std::move(scratch_) : Shape(), depth);
   }
   const auto found = scope->computation->by_name.find(name);
   if (found != scope->computation->by_name.end()) {
     instruction->operands.push_back(found->second);
     return true;
   }
-  if (scope->single_instruction && has_shape) {
-    return AddImpliedParameter(scope, instruction, name, at);
-  }
+  if (scope->single_instruction && has_shape) return AddImpliedParameter(scope, slot, name, at);
   scope->unresolved.push_back({-1, instruction->operands.size(), name, at});
   instruction->operands.push_back(nullptr);
   return true;
 }
 
 // `add(f32[] parameter(0), f32[] parameter(1))`: the operand is an instruction without a name.
-bool Parser::ReadNestedOperand(Scope* scope, Instruction* instruction, Shape shape, int depth) {
-  Instruction nested;
-  nested.parent = scope->computation;
-  nested.offset = cursor_.offset();
-  nested.name = Keep(fmt::format("nested.{}", generated_names_++));
+bool Parser::ReadNestedOperand(Scope* scope, Instruction** user, Shape shape, int depth) {
   // Uses recorded for the outer instruction so far must not be taken for this one's.
   std::vector<Unresolved> outer;
   outer.swap(scope->unresolved);
   const std::size_t first_call = calls_.size();
-  nested.shape = std::move(shape);
-  if (!ReadRightHandSide(scope, &nested, depth + 1)) return false;  // nested ones have no attributes
-  if (nested.shape.type == ElementType::kInvalid && !GiveShape(&nested)) return false;
-  const Instruction* added = AddInstruction(scope, std::move(nested), 0, first_call);
-  if (added == nullptr) return false;
+  const bool added = PutBefore(scope, user, [&]() -> const Instruction* {
+    Instruction* nested = Begin(scope, Keep(fmt::format("nested.{}", generated_names_++)), cursor_.offset());
+    nested->shape = std::move(shape);
+    if (!ReadRightHandSide(scope, &nested, depth + 1)) return nullptr;  // nested ones have no attributes
+    if (nested->shape.type == ElementType::kInvalid && !GiveShape(nested)) return nullptr;
+    return Finish(scope, nested, 0, first_call) ? nested : nullptr;
+  });
   scope->unresolved.insert(scope->unresolved.end(), outer.begin(), outer.end());
-  instruction->operands.push_back(added);
-  return true;
+  return added;
 }
 
 bool Parser::ReadLiteral(Instruction* instruction) {
@@ -223,9 +241,11 @@ bool Parser::ReadLiteral(Instruction* instruction) {
 }
 
 bool Parser::ReadAttributes(Scope* scope, Instruction* instruction) {
+  attributes_.clear();
   while (cursor_.Consume(',')) {
-    if (!ReadAttribute(&instruction->attributes, scope)) return false;
+    if (!ReadAttribute(&attributes_, scope)) return false;
   }
+  instruction->attributes.assign(attributes_.begin(), attributes_.end());
   return true;
 }
 
@@ -237,22 +257,25 @@ bool Parser::ReadAttribute(std::vector<Attribute>* attributes, Scope* scope) {
     return cursor_.Fail(fmt::format("expected an attribute's name after ',', found {}",
                                     Describe(cursor_.Peek(), cursor_.AtEnd())));
   }
-  if (!cursor_.Expect('=', fmt::format("after the attribute name '{}'", name))) return false;
+  if (!cursor_.Consume('=')) return cursor_.Expect('=', fmt::format("after the attribute name '{}'", name));
   for (const Attribute& other : *attributes) {
     if (other.name == name) return cursor_.FailAt(at, fmt::format("attribute '{}' is given twice", name));
   }
   const std::size_t value_at = (cursor_.SkipSpace(), cursor_.offset());
-  const bool calls_one = scope != nullptr && Contains(kCallAttributes, name);
+  const bool calls_one = scope != nullptr && NamesOneComputation(name);
   std::string_view value;
   if (calls_one && cursor_.Peek() == '{') {
+    std::vector<Attribute> outer;  // the computation's instructions use the scratch list too
+    outer.swap(attributes_);
     if (!ReadNestedComputation(scope, &value)) return false;
+    outer.swap(attributes_);
     calls_.push_back({nullptr, value, value_at});
   } else {
     // The one attribute with a space inside: `literal=f32[] 0.1`.
     if (name == "literal" && cursor_.Peek() != '(' && !cursor_.ReadShape(&scratch_)) return false;
     if (!cursor_.SkipValue()) return false;
     value = cursor_.Since(value_at);
-    if ((calls_one || (scope != nullptr && Contains(kCallListAttributes, name))) &&
+    if ((calls_one || (scope != nullptr && NamesComputations(name))) &&
         !ReadCallee(name, value, value_at)) {
       return false;
     }

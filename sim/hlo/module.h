@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,20 +54,25 @@ struct Instruction {
 /// A named list of instructions in printed order.
 class Computation {
  public:
+  /// `memory` serves the instructions and must outlive the computation (Module::arena).
+  explicit Computation(std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : instructions(memory), by_name(memory) {}
+
   std::string_view name;
   bool is_entry = false;
-  std::deque<Instruction> instructions;
+  std::pmr::deque<Instruction> instructions;
   const Instruction* root = nullptr;
   std::vector<const Instruction*> parameters;  ///< By parameter number.
 
   const Instruction* Find(std::string_view instruction) const;
 
-  std::unordered_map<std::string_view, const Instruction*> by_name;
+  std::pmr::unordered_map<std::string_view, const Instruction*> by_name;
 };
 
 /// A parsed HLO module. Owns its text: all string_views point into it.
 class Module {
  public:
+  std::pmr::monotonic_buffer_resource arena;   ///< Holds the instructions: a dump has 10^5 of them.
   std::string_view name;
   bool is_scheduled = false;
   std::vector<Attribute> attributes;           ///< Of the `HloModule` line.

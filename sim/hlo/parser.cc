@@ -126,7 +126,7 @@ bool Parser::ReadTables() {
 }
 
 Computation* Parser::AddComputation(std::string_view name, std::size_t offset) {
-  module_->computations.emplace_back();
+  module_->computations.emplace_back(&module_->arena);
   Computation* computation = &module_->computations.back();
   computation->name = name;
   if (!module_->by_name.emplace(name, computation).second) {

@@ -62,19 +62,21 @@ class Parser {
 
   // instruction_reader.cc: instructions.
   bool ReadInstruction(Scope* scope);
-  bool ReadRightHandSide(Scope* scope, Instruction* instruction, int depth);
-  bool ReadOperands(Scope* scope, Instruction* instruction, int depth);
-  bool ReadOperand(Scope* scope, Instruction* instruction, int depth);
-  bool ReadNestedOperand(Scope* scope, Instruction* instruction, Shape shape, int depth);
-  bool AddImpliedParameter(Scope* scope, Instruction* user, std::string_view name, std::size_t at);
+  Instruction* Begin(Scope* scope, std::string_view name, std::size_t at);
+  bool Finish(Scope* scope, Instruction* instruction, std::size_t first_unresolved, std::size_t first_call);
+  template <class Read>
+  bool PutBefore(Scope* scope, Instruction** user, Read read);
+  bool ReadRightHandSide(Scope* scope, Instruction** slot, int depth);
+  bool ReadOperands(Scope* scope, Instruction** slot, int depth);
+  bool ReadOperand(Scope* scope, Instruction** slot, int depth);
+  bool ReadNestedOperand(Scope* scope, Instruction** user, Shape shape, int depth);
+  bool AddImpliedParameter(Scope* scope, Instruction** user, std::string_view name, std::size_t at);
   bool GiveShape(Instruction* instruction);
   bool ReadLiteral(Instruction* instruction);
   bool ReadAttributes(Scope* scope, Instruction* instruction);
   bool ReadAttribute(std::vector<Attribute>* attributes, Scope* scope);
   bool ReadCallee(std::string_view attribute, std::string_view value, std::size_t offset);
   bool ReadNestedComputation(Scope* scope, std::string_view* name);
-  Instruction* AddInstruction(Scope* scope, Instruction&& instruction, std::size_t first_unresolved,
-                              std::size_t first_call);
   std::string_view Keep(std::string text);
 
   std::shared_ptr<const std::string> text_;
@@ -84,7 +86,8 @@ class Parser {
   const Computation* last_top_level_ = nullptr;
   std::vector<CallSite> calls_;
   std::vector<std::unique_ptr<Module>> modules_;
-  Shape scratch_;
+  Shape scratch_;                      ///< The last operand or parameter type.
+  std::vector<Attribute> attributes_;  ///< Those of the instruction being read.
   int generated_names_ = 0;
 };
 
