@@ -438,13 +438,18 @@ def collect(spec, work):
     return files
 
 
+def flags_without_paths(name):
+    """Compiler flags of the environment, as they went in, absolute paths left out."""
+    return re.sub(r"=/\S*", "=PATH", os.environ.get(name, ""))
+
+
 def make_meta(spec, result, files):
     """meta.json: everything needed to make the dump again, and the SHA-256 of each file's content."""
     return {
         "schema": SCHEMA, "file": Path(spec["path"]).name, "function": spec["function"], "chip": spec["chip"],
         "topology": TOPOLOGIES[spec["chip"]], "args": spec["args"], "statics": spec["statics"],
-        "compiler_options": spec["compiler_options"], "xla_flags": os.environ.get("XLA_FLAGS", ""),
-        "libtpu_init_args": os.environ.get("LIBTPU_INIT_ARGS", ""), **result["versions"],
+        "compiler_options": spec["compiler_options"], "xla_flags": flags_without_paths("XLA_FLAGS"),
+        "libtpu_init_args": flags_without_paths("LIBTPU_INIT_ARGS"), **result["versions"],
         "cost": result["cost"], "memory": result["memory"],
         "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())},
     }

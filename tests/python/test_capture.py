@@ -219,6 +219,18 @@ class Collecting(unittest.TestCase):
             self.assertEqual(os.listdir(folder), [])
 
 
+class Meta(unittest.TestCase):
+    def test_flags_lose_their_paths(self):
+        before = os.environ.get("XLA_FLAGS")
+        os.environ["XLA_FLAGS"] = "--xla_a=1 --xla_dump_to=/home/me/x --xla_b=c/d"
+        try:
+            self.assertEqual(capture.flags_without_paths("XLA_FLAGS"), "--xla_a=1 --xla_dump_to=PATH --xla_b=c/d")
+        finally:
+            os.environ.pop("XLA_FLAGS")
+            if before is not None:
+                os.environ["XLA_FLAGS"] = before
+
+
 class Bundled(unittest.TestCase):
     """The bundled workloads are what the manifest says."""
 
@@ -238,6 +250,34 @@ class Bundled(unittest.TestCase):
                     self.assertTrue(entry["reason"])
         on_disk = {f"hlo/{p.name}" for p in (ROOT / "workloads/hlo").iterdir()}
         self.assertEqual(on_disk, {path for path, entry in files.items() if entry["status"] == "ok"})
+
+    @unittest.skipUnless(importlib.util.find_spec("yaml"), "PyYAML is not installed")
+    def test_workload_files(self):
+        import build
+        import yaml
+        families = yaml.safe_load((ROOT / "workloads/families.yaml").read_text())
+        files = json.loads((ROOT / "workloads/MANIFEST.json").read_text())["files"]
+        cases, dumps = {}, set()
+        for name in families["workloads"]:
+            workload = yaml.safe_load((ROOT / f"workloads/{name}.yaml").read_text())
+            self.assertEqual((workload["schema"], workload["name"]), ("spillway.workload/1", name))
+            self.assertIn(workload["default"]["chip"], workload["chips"])
+            self.assertIn(workload["default"]["variant"], workload["variants"])
+            for symbol in workload["symbols"].values():
+                self.assertIn(symbol["default"], symbol["values"])
+            points = dict(build.cases(workload))
+            cases.update(points)
+            dumps.update(dump["path"] for dump in workload.get("dumps", []))
+            for expected in workload.get("expect", []):
+                self.assertIn(expected["timer"], ("device", "wall", "unclear"))
+                self.assertTrue(any(case["chip"] == expected["chip"] and case["symbols"] == expected["symbols"]
+                                    for case in points.values()))
+        self.assertEqual(set(cases), set(files))
+        for path, case in cases.items():
+            self.assertEqual(case["args"], files[path]["args"], path)
+            self.assertEqual(families["compilers"][case["variant"]],
+                             {key: files[path][key] for key in ("jax", "libtpu")}, path)
+        self.assertEqual(dumps, {f"dumps/{p.name}" for p in (ROOT / "workloads/dumps").iterdir()})
 
     def test_dumps(self):
         folders = sorted((ROOT / "workloads/dumps").iterdir())
