@@ -2,6 +2,7 @@
 #include "sim/plan/fused_graph.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 namespace spillway::plan {
@@ -104,7 +105,8 @@ void AddPath(Flow& flow, Path path) {
 Path Joined(const Path& path, const Path& more) {
   Path joined = path;
   for (const Transform& step : more) {
-    if (!step.IsIdentity() || joined.empty()) joined.push_back(step);
+    bool same_rank = !joined.empty() && joined.back().Rank() == step.Rank();
+    if (!step.IsIdentity() || !same_rank) joined.push_back(step);
   }
   return joined;
 }
@@ -169,6 +171,7 @@ class Propagator {
       Path path = AnchorPath();
       result.flow.paths.push_back(Joined(path, *ResultWindow(*reduce, 0)));
       result.accumulated = true;
+      domain_reduces_.insert(node);
     } else if (shape.IsArray() && shape.dimensions == domain.dimensions) {
       result.flow.paths.push_back(AnchorPath());
     } else if (auto path = BitcastPath(domain, shape)) {
@@ -270,6 +273,10 @@ class Propagator {
       out.paths = flow.paths;
       return out;
     }
+    if (k == 0 && domain_reduces_.count(n) != 0) {
+      out.paths.push_back(AnchorPath());
+      return out;
+    }
     plan::Backward step = OperandWindow(*node.instruction, k);
     out.exact = out.exact && step.exact;
     if (n == anchor_) {
@@ -297,6 +304,7 @@ class Propagator {
   int anchor_;
   std::vector<std::optional<Path>> forward_;
   std::vector<std::vector<Flow>> flows_;
+  std::set<int> domain_reduces_;   ///< Reductions of the domain that the anchor does not feed.
 };
 
 void AddOutputs(FusedGraph& graph, const hlo::Instruction& kernel, std::vector<int> nodes) {

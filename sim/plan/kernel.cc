@@ -52,10 +52,10 @@ class Builder {
     if (kernel_.why.empty()) kernel_.why = why;
   }
 
-  Bytes Budget() const {
-    Bytes limit = inputs_.chip->vmem.scoped_limit > 0 ? inputs_.chip->vmem.scoped_limit : kDefaultScopedLimit;
-    return stated_scoped_ > 0 ? std::min(stated_scoped_, limit) : limit / 2;
+  Bytes Limit() const {
+    return inputs_.chip->vmem.scoped_limit > 0 ? inputs_.chip->vmem.scoped_limit : kDefaultScopedLimit;
   }
+  Bytes Budget() const { return stated_scoped_ > 0 ? std::min(stated_scoped_, Limit()) : Limit() / 2; }
 
   Bytes WindowVmem() const {
     Bytes total = 0;
@@ -147,7 +147,7 @@ class Builder {
     stream.view = ViewOf(shape);
     stream.flow = std::move(flow.flow);
     // A reduction's result is kept in VMEM until it is complete, and written once.
-    if (flow.accumulated && hlo::AllocatedBytes(shape) <= Budget() / 2) {
+    if (flow.accumulated && hlo::AllocatedBytes(shape) <= Limit() / 4) {
       stream.flow.paths.assign(1, {Whole(shape.dimensions)});
     }
     Finish(std::move(stream), shape);

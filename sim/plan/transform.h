@@ -34,7 +34,9 @@ struct Transform {
   bool operator==(const Transform& other) const;
 
   Box Apply(const Box& box) const;
-  /// True if it changes nothing for boxes of rank `dims.size()`.
+  /// Dimensions of the outgoing box.
+  std::size_t Rank() const { return kind == Kind::kAffine ? dims.size() : to.size(); }
+  /// True if it changes nothing for boxes of rank Rank().
   bool IsIdentity() const;
 };
 
