@@ -71,6 +71,7 @@ struct DmaConfig {
   int queue_depth = 0;            ///< Descriptors a thread holds before issue blocks; 0: no limit.
   int outstanding = 0;            ///< Descriptors of a thread in flight at once; 0: no limit.
   Bytes granule = 32;             ///< Unit of sync-flag counts and sizes.
+  Bytes hbm_address_unit = 32;    ///< Unit of HBM pointers in bundles.
   Picos chunk_overhead = 0;       ///< Extra engine time for each contiguous run of a strided transfer.
   double vmem_bytes_per_second = 0;  ///< On-chip limit of one direction; 0: no limit.
 };

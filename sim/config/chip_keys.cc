@@ -78,6 +78,7 @@ std::vector<ChipKey> MakeKeys() {
       {SPILLWAY_KEY(dma.threads), K::kCount, 1, 1024, kOptional, "hardware queues"},
       {SPILLWAY_KEY(dma.queue_depth), K::kCount, 0, kMaxCount, kOptional, "descriptors a queue holds before issue blocks; 0: no limit"},
       {SPILLWAY_KEY(dma.outstanding), K::kCount, 0, kMaxCount, kOptional, "descriptors of a queue in flight at once; 0: no limit"},
+      {SPILLWAY_KEY(dma.hbm_address_unit), K::kBytes, 1, 1048576, kOptional, "unit of HBM pointers in bundles"},
       {SPILLWAY_KEY(dma.granule), K::kBytes, 1, 1048576, kOptional, "unit of sync-flag counts and sizes"},
       {SPILLWAY_KEY(dma.chunk_overhead), K::kDuration, 0, kMaxPicos, kOptional, "extra engine time for each run of a strided transfer"},
       {SPILLWAY_KEY(dma.vmem_bytes_per_second), K::kBandwidth, 0, kMaxRate, kOptional, "on-chip limit of one direction; 0B/s: no limit"},

@@ -203,6 +203,7 @@ Core::Next Core::Wait() {
   if (waiting_) {
     recorder_.Wait(wait_start_, Now(), flag.direction, flag.flow);
     waiting_ = false;
+    source_->OnStall(static_cast<Cycles>(static_cast<double>(Now() - wait_start_) * chip_.core.clock_hz / 1e12));
     segment_start_ = Now();
     vmem_mark_ = dma->VmemBytes();
   }

@@ -45,6 +45,7 @@ class Hbm : public sc_core::sc_module, public HbmInterface {
   struct Pending {
     HbmClient* client;
     int tag;
+    Bytes bytes;
   };
   void Wake();
   void Catchup();
@@ -57,6 +58,7 @@ class Hbm : public sc_core::sc_module, public HbmInterface {
   sc_core::sc_event event_;
   Picos integrated_until_ = 0;
   double moved_ = 0, read_rate_ = 0, write_rate_ = 0;
+  Bytes completed_ = 0, in_progress_ = 0;
 };
 
 }  // namespace spillway::engine
