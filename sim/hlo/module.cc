@@ -1,10 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/hlo/module.h"
 
+#include <algorithm>
+
 #include "sim/base/file.h"
 #include "sim/hlo/text_util.h"
 
 namespace spillway::hlo {
+namespace {
+
+template <class List>
+bool SameNames(const List& a, const List& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](auto* x, auto* y) { return x->name == y->name; });
+}
+
+bool SameAttributes(const std::vector<Attribute>& a, const std::vector<Attribute>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Attribute& x, const Attribute& y) {
+    return x.name == y.name && x.value == y.value;
+  });
+}
+
+bool Same(const Instruction& a, const Instruction& b) {
+  return a.name == b.name && a.opcode == b.opcode && a.opcode_name == b.opcode_name && a.shape == b.shape &&
+         a.literal == b.literal && a.parameter_number == b.parameter_number && a.is_root == b.is_root &&
+         a.index == b.index && SameNames(a.operands, b.operands) && SameNames(a.called, b.called) &&
+         SameAttributes(a.attributes, b.attributes);
+}
+
+bool Same(const Computation& a, const Computation& b) {
+  return a.name == b.name && a.is_entry == b.is_entry && SameNames(a.parameters, b.parameters) &&
+         std::equal(a.instructions.begin(), a.instructions.end(), b.instructions.begin(), b.instructions.end(),
+                    [](const Instruction& x, const Instruction& y) { return Same(x, y); });
+}
+
+}  // namespace
+
+bool Equal(const Module& a, const Module& b) {
+  return a.name == b.name && a.is_scheduled == b.is_scheduled && SameAttributes(a.attributes, b.attributes) &&
+         std::equal(a.computations.begin(), a.computations.end(), b.computations.begin(), b.computations.end(),
+                    [](const Computation& x, const Computation& y) { return Same(x, y); });
+}
 
 std::optional<std::string_view> Instruction::Attr(std::string_view attribute) const {
   for (const Attribute& candidate : attributes) {

@@ -98,6 +98,10 @@ Result<std::vector<std::unique_ptr<Module>>> ParseModules(std::string text, cons
 /// Reads a serialised `HloProto` or `HloModuleProto`.
 Result<std::unique_ptr<Module>> ReadProto(std::string bytes, const std::string& file);
 
+/// Same names, shapes, operands, callees, attributes, literals and order; where they stood in a text
+/// and the text itself do not count.
+bool Equal(const Module& a, const Module& b);
+
 /// HLO text that ParseModules reads back to an equal module.
 std::string Print(const Module& module);
 

@@ -215,9 +215,10 @@ Shape WithImpliedTiles(const Shape& shape) {
   return tiled;
 }
 
-Bytes BufferBytes(const Shape& shape) {
+Bytes BufferBytes(const Shape& shape, Bytes granule) {
   if (shape.IsTuple()) {
-    return std::max<Bytes>(32, CeilDiv(8 * static_cast<Bytes>(shape.elements.size()), 32) * 32);
+    const Bytes table = 8 * static_cast<Bytes>(std::max<std::size_t>(1, shape.elements.size()));
+    return Times(CeilDiv(table, granule), granule);
   }
   const bool untiled = !shape.has_layout || (shape.layout.tiles.empty() && shape.layout.memory_space == 0);
   return AllocatedBytes(untiled ? WithImpliedTiles(shape) : shape);

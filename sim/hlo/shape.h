@@ -91,8 +91,9 @@ bool SizeOverflows(const Shape& shape);
 /// Bytes of the buffer that the compiler's buffer assignment lists for a value of this shape:
 /// - an array: AllocatedBytes; one without tiles in memory space 0 is taken with the tiles XLA:TPU
 ///   gives it (WithImpliedTiles);
-/// - a tuple: its index table (the members are buffers of their own), 8 bytes a member, rounded up to 32.
-Bytes BufferBytes(const Shape& shape);
+/// - a tuple: its index table (the members are buffers of their own), 8 bytes a member, rounded up to
+///   `granule`: 32 bytes where HBM is addressed in 32-byte granules (v6e), 512 on v5e.
+Bytes BufferBytes(const Shape& shape, Bytes granule = 32);
 
 /// The shape with XLA:TPU's usual tiles where the text has none: rank 2 and more
 /// T(min(8, second-minor rounded up to a power of two), 128), with (2,1) or (4,1) packing for 16-
