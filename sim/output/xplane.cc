@@ -77,6 +77,7 @@ class Plane {
     return found->second;
   }
   static void Set(pb::XStat& stat, double value) { stat.set_double_value(value); }
+  static void Set(pb::XStat& stat, std::uint64_t value) { stat.set_uint64_value(value); }
   static void Set(pb::XStat& stat, std::int64_t value) { stat.set_int64_value(value); }
   static void Set(pb::XStat& stat, const std::string& value) { stat.set_str_value(ValidUtf8(value)); }
   template <class Owner, class Value>
@@ -98,13 +99,23 @@ class Plane {
   void AddOp(pb::XLine* line, std::size_t index, Picos start, Picos end) {
     const OpSummary& op = run_.summary.ops[index];
     pb::XEvent* event = AddEvent(line, op.name, start, end);
-    const std::int64_t n = std::max<std::int64_t>(op.executions, 1);
     AddStat(*event, "hlo_op", op.name);
-    AddStat(*event, "hlo_category", Category(op));
-    if (!op.op_name.empty()) AddStat(*event, "tf_op", op.op_name);
-    AddStat(*event, "bytes_accessed", op.hbm_read_bytes / n + op.hbm_write_bytes / n);
     AddStat(*event, "group_id", std::int64_t{0});
     AddStat(*event, "bound", op.bound);
+    DescribeOp(op, index);
+  }
+
+  // XProf takes an op's figures from its metadata, and counts only ops that name a program and a symbol.
+  void DescribeOp(const OpSummary& op, std::size_t index) {
+    pb::XEventMetadata& metadata = (*plane_.mutable_event_metadata())[EventId(op.name)];
+    if (metadata.stats_size() > 0) return;
+    const std::int64_t n = std::max<std::int64_t>(op.executions, 1);
+    metadata.set_display_name(metadata.name());
+    AddStat(metadata, "program_id", std::uint64_t{1});
+    AddStat(metadata, "symbol_id", static_cast<std::uint64_t>(index + 1));
+    AddStat(metadata, "hlo_category", Category(op));
+    if (!op.op_name.empty()) AddStat(metadata, "tf_op", op.op_name);
+    AddStat(metadata, "bytes_accessed", op.hbm_read_bytes / n + op.hbm_write_bytes / n);
   }
 
   // XProf's own words for the common fusions.
