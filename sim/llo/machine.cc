@@ -144,6 +144,7 @@ Event Machine::Next() {
       const MicroInstruction& instruction = kernel_.code()[pc_++];
       bool on = (registers_[instruction.predicate] != 0) != instruction.negate;
       stop = on && Execute(instruction, event);
+      if (stop) event.bundle = instruction.bundle;
     }
     if (stop || FinishBlock(event)) break;
   }
@@ -321,6 +322,7 @@ bool Machine::Execute(const MicroInstruction& i, Event& event) {
       event.kind = Event::Kind::kDma;
       AccountTo(i.bundle);
       StartDma(kernel_.dmas()[i.a], event);
+      event.dma.site = i.a;
       return true;
     case MicroOp::kWait:
     case MicroOp::kFlagSet:

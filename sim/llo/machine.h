@@ -29,6 +29,7 @@ struct Dma {
   std::int64_t outer = 1;           ///< dma.general: repetitions of that pattern, outer_stride apart.
   Bytes outer_stride = 0;
   std::int64_t flag = 0;            ///< Sync flag that rises by bytes/granule on completion.
+  int site = -1;                    ///< Which of Kernel::dmas() it is.
 };
 
 /// What the machine stopped at.
@@ -42,6 +43,7 @@ struct Event {
     kError,      ///< Cannot go on: `message` with file and line. The caller falls back to the model.
   };
   Kind kind = Kind::kEnd;
+  std::uint32_t bundle = 0;         ///< Address of the bundle that holds it.
   Cycles bundles = 0;               ///< Bundles executed since the last event.
   Cycles cycles = 0;                ///< Cycles since the last event: bundles + hazards (MXU, delays).
   std::int64_t loads = 0, stores = 0;  ///< Vector loads and stores since the last event.
