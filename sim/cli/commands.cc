@@ -5,6 +5,9 @@ namespace spillway::cli {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> commands = {
+      CheckCommand(),
+      ExportCommand(),
+      ListCommand(),
       HelpCommand(),
       CompletionCommand(),
   };

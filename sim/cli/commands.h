@@ -12,6 +12,9 @@ namespace spillway::cli {
 const std::vector<Command>& Commands();
 
 // One file each: cmd_NAME.cc.
+Command CheckCommand();
+Command ExportCommand();
+Command ListCommand();
 Command HelpCommand();
 Command CompletionCommand();
 

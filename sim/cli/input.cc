@@ -11,6 +11,7 @@
 #include "sim/base/units.h"
 #include "sim/cli/options.h"
 #include "sim/cli/paths.h"
+#include "sim/cli/workloads.h"
 
 namespace spillway::cli {
 namespace {
@@ -35,12 +36,22 @@ bool IsBinary(const std::string& bytes) {
   });
 }
 
-bool NamedProto(const std::string& file) { return EndsWith(file, ".pb") || EndsWith(file, ".pb.gz"); }
-
 std::size_t SizeOf(const hlo::Module& module) {
   std::size_t instructions = 0;
   for (const hlo::Computation& computation : module.computations) instructions += computation.instructions.size();
   return instructions;
+}
+
+/// XLA's buffer assignment of the module whose final HLO is `file`; empty if it is not there.
+std::string AssignmentBeside(const std::string& file) {
+  const std::string stage = "after_optimizations";
+  const std::size_t at = file.rfind(stage);
+  if (at == std::string::npos || file.find('/', at) != std::string::npos) return "";
+  for (const char* suffix : {"-buffer-assignment.txt", "-buffer-assignment.txt.gz"}) {
+    const std::string path = file.substr(0, at + stage.size()) + suffix;
+    if (Exists(path)) return path;
+  }
+  return "";
 }
 
 Diagnostic Note(std::string message, std::string hint) {
@@ -134,36 +145,70 @@ Result<Input> LoadFile(const InputRequest& request, const std::string& file, Dia
   return input;
 }
 
-Result<Input> LoadDump(const InputRequest& request, Diagnostics& notes) {
-  Result<DumpModule> dump = PickDump(request.name, request.module, notes);
+Result<Input> LoadDump(const InputRequest& request, const std::string& directory, Diagnostics& notes) {
+  Result<DumpModule> dump = PickDump(directory, request.module, notes);
   if (!dump.ok()) return dump.errors();
   InputRequest inner = request;
   inner.module.clear();
   Result<Input> input = LoadFile(inner, dump->file, notes);
   if (!input.ok()) return input;
   input->assignment_file = dump->assignment;
-  input->llo_directory = FindBundles(request.name);
+  input->llo_directory = FindBundles(directory);
   return input;
+}
+
+Result<Input> LoadWorkloadInput(const InputRequest& request, const std::string& path, Diagnostics& notes) {
+  const Result<config::WorkloadConfig> workload = config::LoadWorkload(path);
+  if (!workload.ok()) return workload.errors();
+  const Result<config::WorkloadPoint> point =
+      config::SelectPoint(*workload, request.chip, request.variant, request.bind);
+  if (!point.ok()) return point.errors();
+  InputRequest inner = request;
+  inner.chip = point->chip;
+  const std::string& place = point->dump.empty() ? point->hlo : point->dump;
+  if (!Exists(place)) {
+    return Error(fmt::format("workload '{}' has no file '{}'", workload->name, place),
+                 "the compiler may have refused that size: MANIFEST.json beside the workload says so");
+  }
+  Result<Input> input = IsDirectory(place) ? LoadDump(inner, place, notes) : LoadFile(inner, place, notes);
+  if (!input.ok()) return input;
+  for (const config::WorkloadExpectation& each : workload->expect) {
+    const bool same_compiler = each.variant.empty() || each.variant == point->variant;
+    if (each.chip == point->chip && each.symbols == point->symbols && same_compiler) input->expect.push_back(each);
+  }
+  return input;
+}
+
+Diagnostic NothingThere(const std::string& name) {
+  Diagnostic error = Error(fmt::format("there is no file, directory or workload '{}'", name));
+  std::vector<std::string> known;
+  for (const NamedWorkload& workload : BundledWorkloads()) known.push_back(workload.name);
+  const std::string near = Nearest(name, known);
+  error.hint = near.empty() ? "'spillway list workloads' prints the workloads" : fmt::format("did you mean '{}'?", near);
+  return error;
+}
+
+/// --bind and --variant choose among the dumps of a workload; anything else is one dump already.
+Diagnostics CheckWorkloadOptions(const InputRequest& request) {
+  Diagnostics errors;
+  if (!request.bind.empty()) {
+    errors.push_back(Error(fmt::format("--bind is for workloads; '{}' is one dump", request.name)));
+  }
+  if (!request.variant.empty()) {
+    errors.push_back(Error(fmt::format("--variant is for workloads; '{}' is one dump", request.name)));
+  }
+  return errors;
 }
 
 }  // namespace
 
 Result<Modules> ReadModules(std::string bytes, const std::string& file) {
-  const bool named_proto = NamedProto(file);
-  if (!named_proto && !IsBinary(bytes)) return hlo::ParseModules(std::move(bytes), file);
-  Result<std::unique_ptr<hlo::Module>> module = hlo::ReadProto(std::move(bytes), file);
-  if (!module.ok()) {
-    Diagnostics errors = module.errors();
-    if (!named_proto) {
-      Diagnostic error = Error("this is neither HLO text nor an HLO proto", kDumpHint);
-      error.file = file;
-      errors = {error};
-    }
-    return errors;
+  if (IsBinary(bytes)) {
+    Diagnostic error = Error("this is not HLO text", kDumpHint);
+    error.file = file;
+    return error;
   }
-  Modules modules;
-  modules.push_back(std::move(*module));
-  return modules;
+  return hlo::ParseModules(std::move(bytes), file);
 }
 
 std::vector<DumpModule> FindDumpModules(const std::string& directory) {
@@ -180,12 +225,7 @@ std::vector<DumpModule> FindDumpModules(const std::string& directory) {
       module.file = JoinPath(directory, name);
       std::error_code ignored;
       module.size = std::filesystem::file_size(module.file, ignored);
-      const std::string stem = name.substr(0, name.find("after_optimizations")) + "after_optimizations";
-      for (const char* suffix : {"-buffer-assignment.txt", "-buffer-assignment.txt.gz"}) {
-        if (std::binary_search(files.begin(), files.end(), stem + suffix) && module.assignment.empty()) {
-          module.assignment = JoinPath(directory, stem + suffix);
-        }
-      }
+      module.assignment = AssignmentBeside(module.file);
       modules.emplace(module.name, module);
     }
   }
@@ -204,8 +244,19 @@ std::string FindBundles(const std::string& directory) {
 }
 
 Result<Input> LoadInput(const InputRequest& request, Diagnostics& notes) {
-  if (request.name != "-" && IsDirectory(request.name)) return LoadDump(request, notes);
-  return LoadFile(request, request.name, notes);
+  const bool standard_input = request.name == "-";
+  const bool on_disk = standard_input || Exists(request.name);
+  if (on_disk && IsYamlName(request.name)) return LoadWorkloadInput(request, request.name, notes);
+  if (!on_disk) {
+    const std::string workload = FindWorkload(request.name);
+    if (workload.empty()) return NothingThere(request.name);
+    return LoadWorkloadInput(request, workload, notes);
+  }
+  if (Diagnostics errors = CheckWorkloadOptions(request); !errors.empty()) return errors;
+  if (!standard_input && IsDirectory(request.name)) return LoadDump(request, request.name, notes);
+  Result<Input> input = LoadFile(request, request.name, notes);
+  if (input.ok() && !standard_input) input->assignment_file = AssignmentBeside(request.name);
+  return input;
 }
 
 }  // namespace spillway::cli

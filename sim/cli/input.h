@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/result.h"
+#include "sim/config/workload_config.h"
 #include "sim/hlo/module.h"
 
 namespace spillway::cli {
@@ -16,6 +17,7 @@ struct InputRequest {
   std::string chip;                 ///< Picks the dump of a workload; may be empty.
   std::string module;               ///< --module: which of several; empty: the largest.
   std::vector<std::string> bind;    ///< --bind S=8192: picks the dump of a workload.
+  std::string variant;              ///< --variant: the compiler of a workload; empty: its default.
 };
 
 struct Input {
@@ -24,7 +26,8 @@ struct Input {
   std::unique_ptr<hlo::Module> module;
   std::string assignment_file;      ///< XLA's buffer assignment of that module; empty if none.
   std::string llo_directory;        ///< Holds `*final_bundles*`; empty if none.
-  std::string chip;                 ///< request.chip, else the workload's only or first chip, else empty.
+  std::string chip;                 ///< request.chip, else the workload's default chip, else empty.
+  std::vector<config::WorkloadExpectation> expect;  ///< What others measured of this very program.
 };
 
 /// `name` may be an HLO text or proto (by content, gzip undone), a directory of --xla_dump_to, a

@@ -2,6 +2,7 @@
 #include "sim/cli/session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "sim/cli/commands.h"
 #include "sim/cli/help.h"
@@ -62,6 +63,11 @@ ExitCode RunLine(Session& session, const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+bool Session::ResultsInColor() const {
+  const Console::Color color = console.settings().color;
+  return color == Console::Color::kAlways || (color == Console::Color::kAuto && TerminalTakesColor(STDOUT_FILENO));
+}
 
 ExitCode Session::Fail(const Diagnostics& errors, ExitCode code) {
   console.Print(errors);

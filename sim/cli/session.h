@@ -15,6 +15,8 @@ class Session {
   Output out;
   Console console;
 
+  /// Whether results may hold colour: as for messages, but by standard output.
+  bool ResultsInColor() const;
   /// Prints the errors and returns `code`, so that a command can end with one line.
   ExitCode Fail(const Diagnostics& errors, ExitCode code = kExitBadInput);
   ExitCode Fail(const Diagnostic& error, ExitCode code = kExitBadInput);

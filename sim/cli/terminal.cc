@@ -3,12 +3,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace spillway::cli {
 namespace {
@@ -59,6 +62,26 @@ bool TerminalTakesColor(int fd) {
   const char* term = std::getenv("TERM");
   return isatty(fd) == 1 && (no_color == nullptr || *no_color == '\0') &&
          (term != nullptr && std::strcmp(term, "dumb") != 0);
+}
+
+std::size_t TerminalWidth() {
+  constexpr std::size_t kDefault = 110, kLeast = 60;
+  winsize size{};
+  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kDefault;
+  return std::max<std::size_t>(size.ws_col, kLeast);
+}
+
+bool LocaleIsUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string locale = value;
+    for (const char* word : {"UTF-8", "utf-8", "UTF8", "utf8"}) {
+      if (locale.find(word) != std::string::npos) return true;
+    }
+    return false;
+  }
+  return false;
 }
 
 void Output::Write(std::string_view text) {

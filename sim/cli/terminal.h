@@ -20,6 +20,12 @@ void PrepareStandardStreams();
 /// Whether escapes may go to `fd`: a terminal, NO_COLOR empty, TERM not "dumb".
 bool TerminalTakesColor(int fd);
 
+/// Columns of the terminal at standard output; 110 if it is none. At least 60.
+std::size_t TerminalWidth();
+
+/// Whether the locale's character set is UTF-8.
+bool LocaleIsUtf8();
+
 /// Standard output: results only. Nothing is lost silently: see Flush.
 class Output {
  public:

@@ -136,4 +136,12 @@ void MapReader::Finish() {
   }
 }
 
+std::string SchemaOf(const std::string& text) {
+  const auto source = std::make_shared<YamlSource>(YamlSource{"", text});
+  Diagnostics ignored;
+  const std::optional<YamlNode> tree = ParseYaml(source, 0, ignored);
+  const YamlNode* schema = tree ? tree->Find("schema") : nullptr;
+  return schema != nullptr && schema->kind == YamlNode::Kind::kScalar ? schema->text : "";
+}
+
 }  // namespace spillway::config

@@ -48,4 +48,7 @@ bool ReadText(const YamlNode& node, const std::string& what, std::string& value,
 bool ReadInteger(const YamlNode& node, const std::string& what, std::int64_t& value, Diagnostics& errors);
 bool ReadNumber(const YamlNode& node, const std::string& what, double& value, Diagnostics& errors);
 
+/// The value of the top-level key `schema` of a YAML text, however broken the rest; empty if none.
+std::string SchemaOf(const std::string& text);
+
 }  // namespace spillway::config

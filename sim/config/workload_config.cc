@@ -349,12 +349,6 @@ std::vector<WorkloadPoint> AllPoints(const WorkloadConfig& workload) {
   return points;
 }
 
-bool LooksLikeWorkload(const std::string& text) {
-  const auto source = std::make_shared<YamlSource>(YamlSource{"", text});
-  Diagnostics errors;
-  const std::optional<YamlNode> tree = ParseYaml(source, 0, errors);
-  const YamlNode* schema = tree ? tree->Find("schema") : nullptr;
-  return schema != nullptr && schema->text.rfind("spillway.workload/", 0) == 0;
-}
+bool LooksLikeWorkload(const std::string& text) { return SchemaOf(text).rfind("spillway.workload/", 0) == 0; }
 
 }  // namespace spillway::config

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a command line to a program that can be replayed: input, chip and plan.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cli/input.h"
+#include "sim/cli/session.h"
+#include "sim/config/config_loader.h"
+#include "sim/plan/program.h"
+
+namespace spillway::cli {
+
+/// The program refers to the module and the chip: keep this object as long as the program is used.
+struct Prepared {
+  Input input;
+  config::LoadedChip chip;
+  plan::Program program;
+};
+
+/// Plans that --plan takes.
+const std::vector<std::string>& PlanNames();
+
+/// Loads INPUT and the chip (complaining about both), then plans. `default_chip`: used, with a note, when
+/// neither --chip nor the workload says; empty: that is a usage error. On failure the errors are printed and
+/// `code` says how to exit.
+std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments, const std::string& default_chip,
+                                  ExitCode& code);
+
+}  // namespace spillway::cli
