@@ -8,6 +8,7 @@
 #include "sim/output/csv.h"
 #include "sim/output/files.h"
 #include "sim/output/gnuplot.h"
+#include "sim/output/html_report.h"
 #include "sim/output/perfetto.h"
 #include "sim/output/summary_json.h"
 #include "sim/output/vcd.h"
@@ -34,6 +35,7 @@ Contents Plot(const RunData& run) {
   GnuplotFiles files = Gnuplot(run);
   return {std::move(files.data), std::move(files.script)};
 }
+Contents Html(const RunData& run) { return {HtmlReport({run})}; }
 Contents Json(const RunData& run) { return {SummaryJson(run.summary)}; }
 
 const std::vector<Entry>& Entries() {
@@ -45,6 +47,7 @@ const std::vector<Entry>& Entries() {
       {{"json", "the summary, schema spillway.summary/1", {"summary.json"}}, Json},
       {{"vcd", "value change dump of busy signals, for gtkwave", {"timeline.vcd"}}, ValueChanges},
       {{"gnuplot", "data and script; `gnuplot timeline.gp` draws timeline.svg", {"timeline.dat", "timeline.gp"}}, Plot},
+      {{"html", "one page that opens offline", {"report.html"}}, Html},
   };
   return *kEntries;
 }

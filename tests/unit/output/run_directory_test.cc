@@ -115,7 +115,7 @@ TEST_CASE("formats are known by name") {
       for (std::size_t i = 0; i < files->size(); ++i) CHECK((*files)[i].contents == (*again)[i].contents);
     }
   }
-  CHECK(names == std::vector<std::string>{"perfetto", "xplane", "chrome", "csv", "json", "vcd", "gnuplot"});
+  CHECK(names == std::vector<std::string>{"perfetto", "xplane", "chrome", "csv", "json", "vcd", "gnuplot", "html"});
   CHECK(RenderFormat("perfeto", {}).errors()[0].hint == "did you mean 'perfetto'?");
 }
 

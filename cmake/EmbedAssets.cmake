@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# spillway_embed(TARGET NAMESPACE NAME=FILE...): compiles text files into TARGET as
+# `extern const std::string_view NAME` in NAMESPACE. Configure-time, so there is no helper program.
+function(spillway_embed target namespace)
+  set(out "// Generated from the files named below; do not edit.\n#include <string_view>\nnamespace ${namespace} {\n")
+  foreach(pair ${ARGN})
+    string(REGEX MATCH "^([A-Za-z_0-9]+)=(.*)$" _ "${pair}")
+    set(name ${CMAKE_MATCH_1})
+    set(file ${CMAKE_MATCH_2})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} text)
+    file(RELATIVE_PATH shown ${PROJECT_SOURCE_DIR} ${file})
+    string(APPEND out "// ${shown}\nextern const std::string_view ${name};\nconst std::string_view ${name} = R\"~embed~(${text})~embed~\";\n")
+  endforeach()
+  string(APPEND out "}  // namespace ${namespace}\n")
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${target}_assets.cc)
+  file(WRITE ${source}.new "${out}")
+  file(COPY_FILE ${source}.new ${source} ONLY_IF_DIFFERENT)
+  target_sources(${target} PRIVATE ${source})
+endfunction()
