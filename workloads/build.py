@@ -5,7 +5,7 @@
     build.py --python new=/path/to/venv-new/bin/python --python old=/path/to/venv-old/bin/python [--only GLOB]
 
 Needs PyYAML here, and an interpreter with the jax and libtpu of families.yaml for each compiler (docs/workloads.md).
-Same compilers, same bytes: gzip carries no time, machine paths and source locations are removed.
+Same compilers, same HLO bytes: gzip carries no time, machine paths and source locations are removed.
 """
 import argparse
 import fnmatch
