@@ -3,6 +3,7 @@
 
 #include "sim/hlo/infer_shape.h"
 #include "sim/hlo/parser.h"
+#include "sim/hlo/verify.h"
 
 namespace spillway::hlo {
 namespace {
@@ -203,6 +204,10 @@ bool Parser::ReadOperand(Scope* scope, Instruction** slot, int depth) {
   }
   const auto found = scope->computation->by_name.find(name);
   if (found != scope->computation->by_name.end()) {
+    if (has_shape && !Compatible(scratch_, found->second->shape)) {
+      return cursor_.FailAt(at, fmt::format("operand '{}' has the shape {}, not {}", name,
+                                            ToString(found->second->shape), ToString(scratch_)));
+    }
     instruction->operands.push_back(found->second);
     return true;
   }

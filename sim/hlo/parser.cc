@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sim/base/file.h"
+#include "sim/hlo/verify.h"
 
 namespace spillway::hlo {
 namespace {
@@ -31,10 +32,8 @@ Result<std::vector<std::unique_ptr<Module>>> Parser::Run() {
   }
   cursor_.SkipSpace();
   if (cursor_.AtEnd()) {
-    Diagnostic error = Error("the text is empty: expected 'HloModule'",
-                             "give the scheduled HLO that XLA prints (compiled.as_text())");
-    error.file = file_;
-    return error;
+    return ErrorAt(*text_, file_, 0, "the text holds no HLO: expected 'HloModule'",
+                   "give the scheduled HLO that XLA prints (compiled.as_text())");
   }
   do {
     if (!ReadModule()) return fail();
@@ -94,6 +93,10 @@ bool Parser::ReadHeader() {
     if (!ReadAttribute(&module_->attributes, nullptr)) return false;
   }
   for (const Attribute& attribute : module_->attributes) {
+    std::string problem = CheckModuleAttribute(attribute);
+    if (!problem.empty()) {
+      return cursor_.FailAt(static_cast<std::size_t>(attribute.value.data() - text_->data()), std::move(problem));
+    }
     if (attribute.name == "is_scheduled") module_->is_scheduled = attribute.value == "true";
   }
   return true;
@@ -180,6 +183,11 @@ bool Parser::ReadComputation() {
   if (!ReadSignature(&result, &has_result)) return false;
   Scope scope{computation, {}, 0};
   if (!ReadBody(&scope, name_at)) return false;
+  if (has_result && !Compatible(result, computation->root->shape)) {
+    return cursor_.FailAt(computation->root->offset,
+                          fmt::format("the root has the shape {}, the computation's signature says {}",
+                                      ToString(computation->root->shape), ToString(result)));
+  }
   std::vector<Attribute> attributes;  // execution_thread: which queue runs it; not used
   while (cursor_.Consume(',')) {
     if (!ReadAttribute(&attributes, nullptr)) return false;
@@ -304,6 +312,10 @@ bool Parser::FinishComputation(Scope* scope, std::size_t closed_at) {
     computation->instructions.back().is_root = true;
     computation->root = &computation->instructions.back();
   }
+  for (const Instruction& instruction : computation->instructions) {
+    std::string problem = CheckInstruction(instruction);
+    if (!problem.empty()) return cursor_.FailAt(instruction.offset, std::move(problem));
+  }
   return true;
 }
 
@@ -360,7 +372,12 @@ bool Parser::FinishModule(std::size_t start) {
     last->is_entry = true;
     module_->entry = last;
   }
-  return ResolveCalls() && CheckNoRecursion();
+  if (!ResolveCalls() || !CheckNoRecursion()) return false;
+  for (const CallSite& call : calls_) {
+    std::string problem = CheckCalls(*call.instruction);
+    if (!problem.empty()) return cursor_.FailAt(call.instruction->offset, std::move(problem));
+  }
+  return true;
 }
 
 Result<std::vector<std::unique_ptr<Module>>> ParseModules(std::string text, const std::string& file) {
