@@ -168,18 +168,22 @@ class Checker {
         Fail({key}, fmt::format("'hbm.address_hash' gives bit {} of '{}' twice", hash.bit, hash.field));
       }
     }
-    // A mask over bits that are hashed themselves, or over the offset, could map two addresses to one place.
+    // Decoding undoes hashes from the highest bit down, so a mask may hold a hashed bit only from above its target:
+    // otherwise two addresses could have one place.
     for (const AddressHash& hash : chip_.hbm.address_hash) {
+      const auto is_target = [&hash](const FieldBit& bit) { return bit.field == hash.field && bit.bit == hash.bit; };
+      const auto target = static_cast<std::size_t>(std::find_if(bits.begin(), bits.end(), is_target) - bits.begin());
       for (std::size_t i = 0; i < 64; ++i) {
         if ((hash.mask >> i & 1) == 0) continue;
         if (i >= bits.size()) {
           Fail({key}, fmt::format("mask {:#x} of 'hbm.address_hash' reaches above the {} address bits", hash.mask, bits.size()));
           break;
         }
-        if (bits[i].field == "offset" || targets.count({bits[i].field, bits[i].bit}) != 0) {
+        const bool hashed = targets.count({bits[i].field, bits[i].bit}) != 0;
+        if (bits[i].field == "offset" || (hashed && i <= target)) {
           Fail({key}, fmt::format("mask {:#x} of 'hbm.address_hash' includes address bit {} ({} bit {})", hash.mask, i,
                                   bits[i].field, bits[i].bit),
-               "masks may hold only bits that are not hashed themselves, above the offset");
+               "masks may hold only bits above the offset, and hashed ones only above the bit they change");
           break;
         }
       }

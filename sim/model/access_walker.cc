@@ -50,6 +50,7 @@ AccessShape::AccessShape(const AddressMap& map, const Access& access)
 void AccessShape::CountPiece(std::int64_t low, std::int64_t high, std::uint64_t sequence) {
   const std::int64_t unit = std::int64_t{1} << map_->unit_bits();
   const Bytes burst = map_->burst_bytes();
+  uniform_ = false;
   for (std::int64_t base = low & ~(unit - 1); base < high; base += unit) {
     const std::int64_t from = std::max(low, base), to = std::min(high, base + unit);
     const std::uint64_t packed = map_->Pack(base);
@@ -146,10 +147,11 @@ std::int64_t ChannelWalker::Take(std::int64_t want, Batch& batch, std::vector<in
       const std::int64_t stripes = std::min({tile_left >> stripe_bits, (end_ - base) >> stripe_bits,
                                              (want - taken + stripe_bursts - 1) / stripe_bursts});
       for (const std::int64_t from : units) {
-        for (std::int64_t offset = from; offset < from + unit; offset += burst) {
-          const std::uint64_t place = packed ^ map.Pack(offset);
-          touched.push_back(
-              batch.Add(map.BankOf(place), map.RowOf(place), static_cast<int>(stripes), shape_->write()));
+        const std::uint64_t unit_place = packed ^ map.Pack(from);
+        for (const AddressMap::UnitPart& part : map.unit_parts()) {
+          const std::uint64_t place = unit_place ^ part.packed;
+          touched.push_back(batch.Add(map.BankOf(place), map.RowOf(place),
+                                      static_cast<int>(stripes) * part.bursts, shape_->write()));
         }
       }
       taken += stripes * stripe_bursts;

@@ -40,6 +40,8 @@ class AccessShape {
   const AddressMap& map() const { return *map_; }
   bool write() const { return write_; }
   const std::vector<ChannelShare>& shares() const { return shares_; }
+  /// All channels see the same.
+  bool uniform() const { return uniform_; }
   Bytes partial_bytes() const { return partial_bytes_; }  ///< In bursts that are not written whole.
 
  private:
@@ -52,6 +54,7 @@ class AccessShape {
   std::int64_t address_ = 0, chunk_ = 0, chunks_ = 1, stride_ = 0, outer_ = 1, outer_stride_ = 0;
   std::vector<ChannelShare> shares_;
   Bytes partial_bytes_ = 0;
+  bool uniform_ = true;
 };
 
 /// A position in one channel's share.

@@ -182,6 +182,17 @@ void AddressMap::BuildGeometry(std::uint64_t direct_channel, std::uint64_t direc
     }
   }
   if (!symmetric_) tile_bits_ = stripe_bits_;
+  for (std::int64_t offset = 0; offset < (std::int64_t{1} << unit_bits_); offset += burst_bytes()) {
+    const std::uint64_t packed = Pack(offset);
+    const auto same = std::find_if(unit_parts_.begin(), unit_parts_.end(), [this, packed](const UnitPart& part) {
+      return PlaceOf(part.packed) == PlaceOf(packed);
+    });
+    if (same == unit_parts_.end()) {
+      unit_parts_.push_back({packed, 1});
+    } else {
+      same->bursts++;
+    }
+  }
 }
 
 Location AddressMap::Decode(std::int64_t address) const {

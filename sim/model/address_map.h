@@ -71,6 +71,12 @@ class AddressMap {
   const std::vector<std::int64_t>& UnitsByDelta(int delta) const {
     return units_by_delta_[static_cast<std::size_t>(delta)];
   }
+  /// A unit's bursts by bank and row, in order of appearance; `packed` is relative to the unit's base.
+  struct UnitPart {
+    std::uint64_t packed = 0;
+    int bursts = 0;
+  };
+  const std::vector<UnitPart>& unit_parts() const { return unit_parts_; }
   Bytes burst_bytes() const { return Bytes{1} << burst_bits_; }
   int burst_bits() const { return burst_bits_; }
   int channels() const { return 1 << channel_bits_; }
@@ -88,6 +94,7 @@ class AddressMap {
   int unit_bits_ = 0, stripe_bits_ = 0, tile_bits_ = 0;
   bool symmetric_ = false;
   std::vector<std::vector<std::int64_t>> units_by_delta_;
+  std::vector<UnitPart> unit_parts_;
 };
 
 }  // namespace spillway::model

@@ -100,7 +100,7 @@ void ChannelController::Admit(Ticks now, Admitted& into) {
   }
   std::int64_t want = writing_ ? write_drain_ : read_batch_;
   if (contest) want = std::min(want, budget_);
-  TakeShares(now, writing_, want, into);
+  TakeTurns(now, writing_, want, into);
   if (contest) {
     for (const RowRun& run : into.batch.runs) budget_ -= run.write == writing_ ? run.bursts : 0;
     budget_ = std::max<std::int64_t>(0, budget_);
@@ -108,39 +108,42 @@ void ChannelController::Admit(Ticks now, Admitted& into) {
   ReadsFirst(into.batch, into.endings);
 }
 
-void ChannelController::TakeShares(Ticks now, bool write, std::int64_t want, Admitted& into) {
-  order_.clear();
-  bool short_one = false;
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    streams_[i].served = false;
-    if (streams_[i].write != write) continue;
-    const std::int64_t available = Available(streams_[i], now);
-    if (available > 0) order_.push_back({available, i});
-  }
-  auto count = static_cast<std::int64_t>(order_.size());
-  for (const auto& [available, index] : order_) short_one = short_one || available < want / count;
-  // Max-min fairness: the short ones first, the others share what they leave.
-  if (short_one) std::sort(order_.begin(), order_.end());
-  const bool crowded = count > want;
-  for (const auto& [available, index] : order_) {
+void ChannelController::TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into) {
+  std::size_t served = 0;
+  for (Stream& stream : streams_) {
     if (want <= 0) break;
-    Stream& stream = streams_[index];
-    const std::int64_t take = std::min(available, std::max<std::int64_t>(1, want / count--));
+    const std::int64_t available = stream.write == write ? Available(stream, now) : 0;
+    stream.served = available > 0;
+    if (!stream.served) continue;
+    ++served;
     touched_.clear();
-    const std::int64_t taken = stream.walker.Take(take, into.batch, touched_);
+    const std::int64_t taken = stream.walker.Take(std::min(available, want), into.batch, touched_);
     stream.taken += taken;
-    stream.served = true;
     want -= taken;
     (write ? write_bursts_ : read_bursts_) += taken;
     if (stream.walker.left() == 0) into.endings.push_back({stream.access, touched_});
   }
-  // When not all had room those served go to the end of the line.
-  if (crowded) {
-    std::stable_partition(streams_.begin(), streams_.end(), [](const Stream& s) { return !s.served; });
+  if (streams_.size() == 1) {
+    if (streams_[0].walker.left() == 0) streams_.clear();
+    return;
   }
-  streams_.erase(std::remove_if(streams_.begin(), streams_.end(),
-                                [](const Stream& s) { return s.walker.left() == 0; }),
-                 streams_.end());
+  // Those served go to the end of the line.
+  turn_.clear();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    Stream& stream = streams_[i];
+    const bool done = stream.walker.left() == 0, moved = served > 0 && stream.served;
+    stream.served = false;
+    if (done) continue;
+    if (moved) {
+      turn_.push_back(std::move(stream));
+    } else {
+      if (kept != i) streams_[kept] = std::move(stream);
+      ++kept;
+    }
+  }
+  streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(kept), streams_.end());
+  for (Stream& stream : turn_) streams_.push_back(std::move(stream));
 }
 
 bool ChannelController::RefreshForced() const {

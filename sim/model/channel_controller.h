@@ -4,7 +4,7 @@
 //   direction  reads and writes alternate: a drain of write_high - write_low watermark bursts, then reads
 //              in proportion to the accesses of each direction, so that all accesses progress alike
 //   size       reads half the read queue, writes a drain
-//   fairness   equal shares of the batch for the accesses of the direction
+//   fairness   the accesses of a direction take turns, a batch each; short ones share one
 //   refresh    due refreshes may be owed up to `refresh_postpone`; then the controller drains and pays all of
 //              them back to back. With nothing to do it pays at once and closes its rows.
 // Plain state: copying a controller copies a channel.
@@ -70,7 +70,7 @@ class ChannelController {
   Ticks NextToken(const Stream& stream) const;
   void Admit(Ticks now, Admitted& into);
   std::int64_t Budget(bool write, std::int64_t readers, std::int64_t writers) const;
-  void TakeShares(Ticks now, bool write, std::int64_t want, Admitted& into);
+  void TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into);
   bool RefreshForced() const;
   Ticks RefreshAll(Ticks now);
   void RefreshOneIdle(Ticks due);
@@ -96,7 +96,7 @@ class ChannelController {
   std::vector<std::int64_t> bank_refresh_count_;
   std::int64_t read_bursts_ = 0, write_bursts_ = 0;
   std::vector<int> touched_;
-  std::vector<std::pair<std::int64_t, std::size_t>> order_;  ///< Bursts available, stream.
+  std::vector<Stream> turn_;
   ServiceResult result_;
 };
 

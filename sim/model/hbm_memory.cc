@@ -74,6 +74,16 @@ void HbmMemory::Place(int id, const std::shared_ptr<const AccessShape>& shape, T
   std::int64_t total = 0;
   for (const ChannelShare& share : shape->shares()) total += share.bursts;
   for (Group& group : groups_) {
+    const auto add = [&](Group& part) {
+      const ChannelWalker walker(shape, part.channels.front());
+      if (walker.left() == 0) return;
+      const double rate = bursts_per_tick * static_cast<double>(walker.left()) / static_cast<double>(total);
+      part.controller.Add(id, walker, shape->write(), visible, rate);
+    };
+    if (shape->uniform()) {
+      add(group);
+      continue;
+    }
     std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<int>> classes;
     for (const int channel : group.channels) {
       const ChannelShare& share = shape->shares()[static_cast<std::size_t>(channel)];
@@ -86,12 +96,6 @@ void HbmMemory::Place(int id, const std::shared_ptr<const AccessShape>& shape, T
       if (first) group.channels = std::move(channels);
       first = false;
     }
-    const auto add = [&](Group& part) {
-      const ChannelWalker walker(shape, part.channels.front());
-      if (walker.left() == 0) return;
-      const double rate = bursts_per_tick * static_cast<double>(walker.left()) / static_cast<double>(total);
-      part.controller.Add(id, walker, shape->write(), visible, rate);
-    };
     for (Group& part : parts) add(part);
     add(group);
     for (Group& part : parts) split.push_back(std::move(part));
