@@ -7,6 +7,7 @@ const std::vector<Command>& Commands() {
   static const std::vector<Command> commands = {
       CheckCommand(),
       ExportCommand(),
+      ReportCommand(),
       ListCommand(),
       HelpCommand(),
       CompletionCommand(),

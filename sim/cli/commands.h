@@ -12,8 +12,11 @@ namespace spillway::cli {
 const std::vector<Command>& Commands();
 
 // One file each: cmd_NAME.cc.
+Command RunCommand();
+Command InspectCommand();
 Command CheckCommand();
 Command ExportCommand();
+Command ReportCommand();
 Command ListCommand();
 Command HelpCommand();
 Command CompletionCommand();

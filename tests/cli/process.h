@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary.h"
+
 namespace spillway::test {
 
 struct ProcessOptions {
@@ -26,25 +28,5 @@ struct ProcessResult {
 
 /// REQUIRES: the program ends; it is killed (and the test fails by its code) after two minutes.
 ProcessResult Run(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
-
-/// A directory that is removed, with what is in it, at the end of the scope.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-  std::string File(const std::string& name) const { return path_ + "/" + name; }
-  /// Writes a file and returns its path.
-  std::string Write(const std::string& name, const std::string& contents) const;
-  /// Relative paths of all files below, sorted.
-  std::vector<std::string> Files() const;
-
- private:
-  std::string path_;
-};
-
-std::string Slurp(const std::string& path);
 
 }  // namespace spillway::test

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/commands.h"
+#include "sim/cli/common_options.h"
+#include "sim/cli/prepare.h"
+#include "sim/cli/program_view.h"
+#include "sim/cli/session.h"
+
+namespace spillway::cli {
+namespace {
+
+ExitCode RunInspect(Session& session, const Arguments& arguments) {
+  ExitCode code = kExitDone;
+  // Shapes, schedule and memory spaces hardly differ between chips: looking needs no choice.
+  const std::unique_ptr<Prepared> prepared = Prepare(session, arguments, "v6e", code);
+  if (prepared == nullptr) return code;
+  const std::string what = arguments.Get("what", "ops");
+  ViewStyle style;
+  style.width = TerminalWidth();
+  style.unicode = LocaleIsUtf8();
+  const View view = what == "buffers"   ? ViewBuffers(prepared->program, style)
+                    : what == "program" ? ViewProgram(prepared->program, style)
+                    : what == "vmem"    ? ViewVmem(prepared->program, prepared->chip.config, style)
+                                        : ViewOps(prepared->program, style);
+  session.out.Write(arguments.Has("json") ? view.json : view.text);
+  return kExitDone;
+}
+
+}  // namespace
+
+Command InspectCommand() {
+  Command command;
+  command.name = "inspect";
+  command.summary = "show what a dump holds and how it will be replayed, without simulating";
+  command.positionals = {InputPositional()};
+  command.options = {{"what", 0, "WHAT",
+                      "ops (default), buffers, program (kernels, transfers, loops) or vmem (its use over the schedule)",
+                      false, Complete::kNothing, {"ops", "buffers", "program", "vmem"}}};
+  for (Option& option : ChipOptions()) command.options.push_back(std::move(option));
+  for (Option& option : InputOptions()) command.options.push_back(std::move(option));
+  command.options.push_back(JsonOption());
+  command.notes = {InputNote(), "Without --chip, v6e is assumed."};
+  command.examples = {{"spillway inspect attention --what buffers", "every tensor, its memory and its size"},
+                      {"spillway inspect dump/ --chip v5e --what vmem", "what fills VMEM, op by op"}};
+  command.run = RunInspect;
+  return command;
+}
+
+}  // namespace spillway::cli
