@@ -179,9 +179,8 @@ llo::MachineOptions MachineOptionsOf(const config::ChipConfig& chip) {
   for (const auto& [type, cycles] : chip.core.matmul_cycles) {
     options.matrix.cycles[type] = static_cast<Cycles>(std::llround(cycles));
   }
-  for (const auto& [type, cycles] : chip.core.matmul_latency) {
-    options.matrix.latency[type] = static_cast<Cycles>(std::llround(cycles));
-  }
+  // No result latency: the compiler's schedule already keeps each pop that far behind its vmatmul. What
+  // it does not see is queueing, so only the cadence can stall a bundle.
   return options;
 }
 
