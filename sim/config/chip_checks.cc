@@ -202,9 +202,13 @@ void CheckChip(const ChipConfig& chip, const EntryMap& entries, const std::set<s
   Checker(chip, entries, bad, errors).Run();
 }
 
-bool AdaptAddressMap(const EntryMap& entries, ChipConfig& chip) {
+bool AdaptAddressMap(const EntryMap& entries, const std::set<std::string>& bad, ChipConfig& chip) {
   int newest = -1;
-  for (const std::string& key : kSizeKeys) newest = std::max(newest, LayerOf(entries, key));
+  for (const std::string& key : kSizeKeys) {
+    if (bad.count(key) != 0) return false;
+    newest = std::max(newest, LayerOf(entries, key));
+  }
+  if (bad.count("hbm.address_map") != 0 || bad.count("hbm.address_hash") != 0) return false;
   if (newest <= LayerOf(entries, "hbm.address_map")) return false;
   for (const std::string& field : AddressFields()) {
     if (!ExpectedBits(chip.hbm, field)) return false;

@@ -15,7 +15,7 @@ namespace spillway::config {
 void CheckChip(const ChipConfig& chip, const EntryMap& entries, const std::set<std::string>& bad, Diagnostics& errors);
 
 /// When a size of the HBM was set in a later layer than the address map, the map and the hash follow it.
-/// True if they were changed. Sizes that are no powers of two are left to CheckChip.
-bool AdaptAddressMap(const EntryMap& entries, ChipConfig& chip);
+/// True if they were changed. Sizes that are `bad` or no powers of two are left to CheckChip.
+bool AdaptAddressMap(const EntryMap& entries, const std::set<std::string>& bad, ChipConfig& chip);
 
 }  // namespace spillway::config

@@ -108,7 +108,7 @@ class Loader {
     // A key that is missing may be one that was misspelt: then the other message is enough.
     const bool all_given = HasRequired(errors_.empty());
     if (all_given) ReadAll(loaded.config);
-    const bool adapted = errors_.empty() && AdaptAddressMap(entries_, loaded.config);
+    const bool adapted = all_given && AdaptAddressMap(entries_, bad_, loaded.config);
     // Beside errors in single values the rules between the good ones are checked in the same go.
     if (all_given) CheckChip(loaded.config, entries_, bad_, errors_);
     if (!errors_.empty()) return errors_;
@@ -243,7 +243,7 @@ std::vector<KeyInfo> ListKeys() {
 Diagnostics CheckChipFile(const std::string& path, const std::vector<std::string>& search) {
   Loader loader(search);
   loader.File(path, nullptr);
-  if (!loader.errors().empty() || !loader.IsWholeChip()) return loader.errors();
+  if (!loader.IsWholeChip()) return loader.errors();
   Result<LoadedChip> loaded = loader.Resolve();
   return loaded.ok() ? Diagnostics{} : loaded.errors();
 }

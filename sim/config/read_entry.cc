@@ -173,8 +173,7 @@ class Reader {
   }
   bool UnitIsKnown(const std::string& unit) const {
     const std::string one = "1" + unit;
-    return entry_.key->kind == KeyKind::kBytes ? ParseBytes(one).has_value()
-                                               : unit == kClockSuffix || ParseDuration(one).has_value();
+    return entry_.key->kind == KeyKind::kBytes ? ParseBytes(one).has_value() : ParseDuration(one).has_value();
   }
 
   bool ReadExact(std::int64_t& out) {

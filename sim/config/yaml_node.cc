@@ -57,6 +57,13 @@ class TreeBuilder final : public YAML::EventHandler {
   }
   void OnMapEnd() override { Close(); }
 
+  /// The text broke off: what was being read is no more to be trusted.
+  void Abandon() {
+    if (open_.empty()) return;
+    YamlNode& node = open_.back();
+    if (node.keys.size() == node.children.size() && !node.keys.empty()) node.keys.pop_back();
+    if (!node.children.empty()) node.children.pop_back();
+  }
   /// What has been read, complete or not.
   std::optional<YamlNode> Take() {
     while (!open_.empty()) Close();
@@ -209,9 +216,16 @@ std::optional<YamlNode> ParseYaml(const std::shared_ptr<const YamlSource>& sourc
       errors.push_back(ErrorAtNode(at, "more than one YAML document", "keep one per file"));
     }
   } catch (const YAML::Exception& e) {
-    errors.push_back(ErrorAtNode(builder.At(e.mark), fmt::format("malformed YAML: {}", e.msg)));
+    builder.Abandon();
+    Diagnostic error = ErrorAtNode(builder.At(e.mark), fmt::format("malformed YAML: {}", e.msg));
+    const std::size_t text_begin = error.source_line.find_first_not_of(' ');
+    if (text_begin != std::string::npos && error.source_line[text_begin] == '\t') {
+      error.hint = "indent with spaces: YAML allows no tabs there";
+    }
+    errors.push_back(std::move(error));
   } catch (const std::exception& e) {
     // The library lets a few standard exceptions escape on hostile text.
+    builder.Abandon();
     errors.push_back(ErrorAtNode({source, begin}, fmt::format("malformed YAML: {}", e.what())));
   }
   return builder.Take();
