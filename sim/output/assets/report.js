@@ -57,7 +57,7 @@ function cards(s) {
   card('HBM traffic', bytes(s.hbm.read_bytes + s.hbm.write_bytes), bytes(s.hbm.read_bytes) + ' read, ' + bytes(s.hbm.write_bytes) + ' written', s.makespan_ps ? s.hbm.busy_ps / s.makespan_ps : 0);
   const v = s.vmem;
   card('VMEM peak', bytes(v.peak_bytes), (v.capacity_bytes ? percent(v.peak_bytes / v.capacity_bytes) + ' of ' + bytes(v.capacity_bytes) : '') + (v.peak_at ? ' in ' + v.peak_at : ''), v.capacity_bytes ? v.peak_bytes / v.capacity_bytes : 0);
-  card('Unmodelled', percent(s.unmodelled.share_of_time), s.unmodelled.ops.length ? s.unmodelled.ops.length + ' ops: ' + s.unmodelled.ops.slice(0, 3).join(', ') : 'every op is modelled', s.unmodelled.share_of_time);
+  card('Unmodelled', percent(s.unmodelled.share_of_time), s.unmodelled.ops.length ? s.unmodelled.ops.length + (s.unmodelled.ops.length === 1 ? ' op: ' : ' ops: ') + s.unmodelled.ops.slice(0, 3).join(', ') : 'every op is modelled', s.unmodelled.share_of_time);
   return box;
 }
 
@@ -218,7 +218,10 @@ class Timeline {
     c.onkeydown = e => { const w = (this.view[1] - this.view[0]) * 0.2, k = {a: -w, ArrowLeft: -w, d: w, ArrowRight: w}[e.key]; if (k) this.set(this.view[0] + k, this.view[1] + k); else if (e.key === 'w' || e.key === '+') this.zoom(0.6); else if (e.key === 's' || e.key === '-') this.zoom(1.6); else if (e.key === '0') this.set(0, this.end); else return; e.preventDefault(); };
   }
 }
-function axisTime(t, step) { const unit = step >= 1e12 ? [1e12, 's'] : step >= 1e9 ? [1e9, 'ms'] : step >= 1e6 ? [1e6, 'us'] : step >= 1e3 ? [1e3, 'ns'] : [1, 'ps']; return (Math.round(t / step) * step / unit[0]).toLocaleString('en', {maximumFractionDigits: 3}) + ' ' + unit[1]; }
+function axisTime(t, step) { // the unit follows the step, so that neighbours differ in a few digits
+  const w = step * 20, unit = w >= 1e12 ? [1e12, 's'] : w >= 1e9 ? [1e9, 'ms'] : w >= 1e6 ? [1e6, 'us'] : w >= 1e3 ? [1e3, 'ns'] : [1, 'ps'];
+  return (Math.round(t / step) * step / unit[0]).toLocaleString('en', {maximumFractionDigits: 3}) + ' ' + unit[1];
+}
 const widths = new Map();
 function fit(g, text, w) { // binary search for the longest prefix and suffix that fit
   if (text.length * 4 < w) return text; const key = text + '|' + Math.floor(w / 4); let r = widths.get(key); if (r !== undefined) return r;
@@ -226,12 +229,14 @@ function fit(g, text, w) { // binary search for the longest prefix and suffix th
   if (widths.size > 20000) widths.clear(); widths.set(key, r); return r;
 }
 
+const BYTE_STEPS = Array.from({length: 60}, (_, i) => 2 ** i);
+
 function plots(run, timeline) {
   const sec = $('section'); sec.append($('h2', '', 'Memory over time')); const list = []; const groups = new Map();
   for (const c of run.counters) if (c.t.length) { if (!groups.has(c.unit)) groups.set(c.unit, []); groups.get(c.unit).push(c); }
   const palette = {read: css('read'), write: css('write')}; let syncing = false;
   for (const [unit, group] of groups) {
-    const xs = [...new Set(group.flatMap(c => c.t))].sort((p, q) => p - q), series = [{label: 'time', value: (u, v) => v == null ? '' : time(v)}], data = [xs];
+    const xs = [...new Set(group.flatMap(c => c.t).concat(0, timeline.end))].sort((p, q) => p - q), series = [{label: 'time', value: (u, v) => v == null ? '' : time(v)}], data = [xs];
     const show = unit === 'B/s' ? rate : unit === 'B' ? bytes : v => String(+v.toFixed(2));
     const others = [css('async'), css('compute'), css('fill'), css('drain')]; let next = 0;
     for (const c of group) { // a value holds until the next point of its own counter
@@ -243,8 +248,8 @@ function plots(run, timeline) {
     const box = $('div', 'plot'); sec.append(box);
     const axis = {stroke: css('dim'), grid: {stroke: css('line'), width: 1}, ticks: {stroke: css('line'), width: 1}};
     const u = new uPlot({title: group.map(c => c.name).join(', '), width: 1000, height: 190, cursor: {sync: {key: 'spillway'}, drag: {x: true, y: false}}, series,
-      scales: {x: {time: false}, y: {range: (s, lo, hi) => [0, hi > 0 ? hi * 1.06 : 1]}},
-      axes: [{...axis, values: (s, ts) => { const st = ts.length > 1 ? ts[1] - ts[0] : 1; return ts.map(t => axisTime(t, st)); }}, {...axis, size: GUTTER - 20, values: (s, vs) => vs.map(show)}],
+      padding: [8, 0, 0, 0], scales: {x: {time: false, range: (s, lo, hi) => [lo, hi]}, y: {range: (s, lo, hi) => [0, hi > 0 ? hi * 1.06 : 1]}},
+      axes: [{...axis, space: 90, values: (s, ts) => { const st = ts.length > 1 ? ts[1] - ts[0] : 1; return ts.map(t => axisTime(t, st)); }}, {...axis, size: GUTTER, incrs: unit === 'B' ? BYTE_STEPS : undefined, values: (s, vs) => vs.map(show)}],
       hooks: {setScale: [(s, k) => { if (k === 'x' && !syncing && s.scales.x.min != null && s.status) { const {min, max} = s.scales.x; if (Math.abs(min - timeline.view[0]) + Math.abs(max - timeline.view[1]) > 1) timeline.set(min, max); } }]}}, data, box);
     list.push(u);
   }
@@ -279,6 +284,7 @@ function show(index) {
   timeline = new Timeline(run, v => charts && charts.view(v)); charts = plots(run, timeline);
   main.append(opsTable(s, run.lanes.length ? op => { const d = op.end_ps - op.start_ps; timeline.set(op.start_ps - d * 0.05, op.end_ps + d * 0.05); timeline.section.scrollIntoView({behavior: 'smooth', block: 'nearest'}); } : null));
   if (run.lanes.length) main.append(timeline.section); if (charts.section) main.append(charts.section);
+  charts.view(timeline.view);
   for (const part of [remarks(s), buffers(s)]) if (part) main.append(part);
   resize();
 }

@@ -37,6 +37,9 @@ std::map<std::string, std::vector<XEvent>> DecodeXPlane(const std::string& bytes
   }
   std::set<std::uint64_t> stats;
   for (const Wire& entry : plane.All(5)) stats.insert(entry.Number(1));
+  for (const Wire& entry : plane.All(4)) {  // XProf's tables need these of every op
+    for (const Wire& stat : entry.Message(2).All(5)) CHECK(stats.count(stat.Number(1)) == 1);
+  }
   std::map<std::string, std::vector<XEvent>> lines;
   for (const Wire& line : plane.All(3)) {
     auto& events = lines[line.Text(2)];
@@ -57,6 +60,23 @@ TEST_CASE("XPlane has XProf's lines and exact picoseconds") {
   CHECK(lines.at("dma 0 #2") == std::vector<XEvent>{{"read p0", 500'000, 1'500'007}});
   CHECK(lines.at("core compute and waits").size() == 2);
   CHECK(lines.at("_counters_").size() == 5);
+}
+
+TEST_CASE("XPlane ops carry program, symbol, category and bytes as metadata") {
+  const Wire plane = Wire(XPlaneProfile(SmallRun())).Message(1);
+  std::map<std::uint64_t, std::string> names;
+  for (const Wire& entry : plane.All(5)) names[entry.Number(1)] = entry.Message(2).Text(2);
+  std::map<std::string, std::string> found;
+  for (const Wire& entry : plane.All(4)) {
+    const Wire metadata = entry.Message(2);
+    if (metadata.Text(2) != "custom-call.2") continue;
+    for (const Wire& stat : metadata.All(5)) {
+      found[names.at(stat.Number(1))] = stat.Has(5) ? stat.Text(5) : std::to_string(stat.Number(3) + stat.Number(4));
+    }
+  }
+  // 1 MiB in and out over three executions.
+  CHECK(found == std::map<std::string, std::string>{{"program_id", "1"}, {"symbol_id", "2"}, {"hlo_category", "custom-call"},
+                                                    {"bytes_accessed", "699050"}});
 }
 
 TEST_CASE("XPlane without a timeline shows the ops of the summary") {
