@@ -61,8 +61,9 @@ class TreeBuilder final : public YAML::EventHandler {
   void Abandon() {
     if (open_.empty()) return;
     YamlNode& node = open_.back();
-    if (node.keys.size() == node.children.size() && !node.keys.empty()) node.keys.pop_back();
-    if (!node.children.empty()) node.children.pop_back();
+    const bool pending_key = node.keys.size() > node.children.size();
+    if (!node.keys.empty()) node.keys.pop_back();
+    if (!pending_key && !node.children.empty()) node.children.pop_back();
   }
   /// What has been read, complete or not.
   std::optional<YamlNode> Take() {
@@ -94,7 +95,10 @@ class TreeBuilder final : public YAML::EventHandler {
     YamlNode node = std::move(open_.back());
     open_.pop_back();
     if (node.keys.size() > node.children.size()) node.keys.pop_back();  // the text broke off here
-    if (node.kind == YamlNode::Kind::kMap) DropDuplicates(node);
+    if (node.kind == YamlNode::Kind::kMap) {
+      SPILLWAY_CHECK(node.keys.size() == node.children.size());
+      DropDuplicates(node);
+    }
     Add(std::move(node));
   }
   void DropDuplicates(YamlNode& map) {

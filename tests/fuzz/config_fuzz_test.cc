@@ -96,6 +96,9 @@ TEST_CASE("hostile shapes are refused") {
   CHECK_FALSE(CheckOutcome(files, std::string(1000, '\0')));
   CHECK_FALSE(CheckOutcome(files, "\xff\xfes\0c\0h\0"));
   CHECK_FALSE(CheckOutcome(files, head + repeat("k: 1\n", 20000)));
+  // The text breaks off where a value is due: the key before it must not take a neighbour's.
+  CHECK_FALSE(CheckOutcome(files, head + "memory_spaces: {1: vmem, 2: {value: hbm, source"));
+  CHECK_FALSE(CheckOutcome(files, head + "memory_spaces: {1: {value: hbm, source: }, 2: [}"));
   CHECK_FALSE(CheckOutcome(files, head + "x" + repeat("y", 200000) + ": 1\n"));
 }
 
