@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/run_directory.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -89,6 +92,32 @@ TEST_CASE("a failed write leaves nothing behind") {
   if (access("/proc/self", F_OK) == 0) {
     CHECK_FALSE(WriteFiles("/proc/self/spillway_run", {{"one", "1"}}).ok());
   }
+}
+
+TEST_CASE("a full disk leaves the directory as it was") {
+  TempDir temp;
+  const std::string dir = temp / "run";
+  REQUIRE(WriteRunDirectory(dir, SmallRun()).ok());
+  const std::vector<std::string> before = temp.List();
+  const std::string summary = ReadFile(dir + "/summary.json").value();
+  // A limit on the size of files stands for a full disk: write() fails in the middle of a file.
+  struct rlimit old {};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &old) == 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  struct rlimit tight = old;
+  tight.rlim_cur = 700;
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &tight) == 0);
+  RunData other = SmallRun();
+  other.summary.module = "another";
+  const Status again = WriteRunDirectory(dir, other);
+  const Status fresh = WriteRunDirectory(temp / "fresh/run", other);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &old) == 0);
+  std::signal(SIGXFSZ, SIG_DFL);
+  REQUIRE_FALSE(again.ok());
+  REQUIRE_FALSE(fresh.ok());
+  CHECK_THAT(again.errors()[0].message, Contains("cannot write"));
+  CHECK(temp.List() == before);
+  CHECK(ReadFile(dir + "/summary.json").value() == summary);
 }
 
 TEST_CASE("not a run directory") {
