@@ -30,13 +30,13 @@ bool CheckOutcome(const ChipFiles& files, const std::string& text) {
   return false;
 }
 
-std::string Mutate(std::string text, std::mt19937& random) {
+std::string Mutate(std::string text, std::mt19937& random, unsigned max_edits) {
   static const std::vector<std::string> kPieces{
       ":", ": ", "\n", "\n  ", "- ", "{", "}", "[", "]", ",", "#", "'", "\"", "&a ", "*a", "!!map ", "!x ", "<<: *a\n",
       "|\n", ">\n", "? ", "---\n", "...\n", "%YAML 1.2\n", "\t", "\r\n", std::string(1, '\0'), "\xff\xfe", "\xef\xbb\xbf",
       "~", "null", "010", "0x10", "1e999", "-1", ".inf", ".nan", "99999999999999999999", "32GiB", "22ck", "ck", "1B/s",
       "value: ", "source: ", "certainty: official", "extends: v5e\n", "hbm:\n", "  timing:\n", "schema: ", "\xc3\x28"};
-  const int edits = 1 + static_cast<int>(random() % 6);
+  const int edits = 1 + static_cast<int>(random() % max_edits);
   for (int i = 0; i < edits; ++i) {
     const std::size_t at = text.empty() ? 0 : random() % text.size();
     const std::size_t length = std::min<std::size_t>(1 + random() % 12, text.size() - at);
@@ -47,7 +47,7 @@ std::string Mutate(std::string text, std::mt19937& random) {
       case 3:
         if (!text.empty()) text[at] = static_cast<char>(random() & 0xff);
         break;
-      default: text.insert(random() % (text.size() + 1), text.substr(at, std::min<std::size_t>(200, text.size() - at)));
+      default: text.insert(random() % (text.size() + 1), text.substr(at, std::min<std::size_t>(1 + random() % 200, text.size() - at)));
     }
   }
   return text;
@@ -60,7 +60,7 @@ TEST_CASE("mutated chip files never crash") {
   for (const std::string chip : {"v5e", "v6e"}) {
     const Result<std::string> text = ReadFile(kConfigs + "/chips/" + chip + ".yaml");
     REQUIRE(text.ok());
-    for (int i = 0; i < 400; ++i) ++(CheckOutcome(files, Mutate(*text, random)) ? accepted : refused);
+    for (int i = 0; i < 400; ++i) ++(CheckOutcome(files, Mutate(*text, random, 6)) ? accepted : refused);
   }
   // Both sides must have been seen for the test to mean anything.
   CHECK(accepted > 10);
@@ -75,7 +75,7 @@ TEST_CASE("mutated short chip files never crash") {
       "  timing: {trp: 22ck, tck: 500ps}\n  address_hash: [{field: bank, bit: 0, mask: 0x200000}]\n"
       "core: {op_slots: {add.f32: {valu: 1}}, matmul_cycles: {bf16: 8}}\nmemory_spaces: {1: vmem}\n";
   int accepted = 0;
-  for (int i = 0; i < 1500; ++i) accepted += CheckOutcome(files, Mutate(seed, random));
+  for (int i = 0; i < 1500; ++i) accepted += CheckOutcome(files, Mutate(seed, random, 2));
   CHECK(accepted > 10);
 }
 
@@ -109,7 +109,7 @@ TEST_CASE("mutated --set arguments never crash") {
                                        "hbm.address_hash=[{field: bank, bit: 0, mask: 0x200000}]", "name='x y'"};
   int accepted = 0;
   for (int i = 0; i < 700; ++i) {
-    const std::string argument = Mutate(seeds[random() % seeds.size()], random);
+    const std::string argument = Mutate(seeds[random() % seeds.size()], random, 2);
     const Result<LoadedChip> loaded = Load("v6e", {argument});
     accepted += loaded.ok();
     if (!loaded.ok()) CHECK_FALSE(RenderAll(loaded.errors()).empty());
