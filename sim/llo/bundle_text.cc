@@ -153,13 +153,15 @@ bool BundleReader::ReadHeader(BundleText& bundle) {
   }
   if (digits == 0) return false;
   skip_blanks();
+  std::size_t marker = position_;
   while (!at_end() && (std::isupper(static_cast<unsigned char>(text_[position_])) || text_[position_] == ',')) {
     ++position_;
     skip_blanks();
   }
   if (at_end() || text_[position_] != ':') return false;
-  ++position_;
   bundle = BundleText{};
+  bundle.marker = Trim(text_.substr(marker, position_ - marker));
+  ++position_;
   for (skip_blanks(); !at_end() && text_[position_] == '>'; skip_blanks()) {
     ++position_;
     ++bundle.depth;

@@ -22,6 +22,7 @@ struct BundleText {
   std::int64_t address = 0;
   int line = 0;
   int depth = 0;                       ///< Loop depth: the number of `>` before the brace.
+  std::string_view marker;             ///< "LB", "PF", … or empty.
   std::vector<OpText> ops;
   std::vector<int> regions;            ///< Regions that start at this bundle.
   std::string_view comment;            ///< All that follows the closing brace.

@@ -126,7 +126,9 @@ void Decoder::AddBundle(const BundleText& text) {
   if (std::size_t at = text.comment.find("entry bundle: "); at != std::string_view::npos) {
     std::string_view rest = text.comment.substr(at + 14);
     kernel_.entry_ = std::string(Trim(rest.substr(0, rest.rfind("*/"))));
+    entry_is_loop_ = text.marker.find("LB") != std::string_view::npos;
   }
+  has_exit_bundle_ = text.comment.find("exit bundle: ") != std::string_view::npos;
   Bundle bundle;
   bundle.first_matrix = static_cast<std::uint32_t>(kernel_.matrix_ops_.size());
   early_.clear();
@@ -230,6 +232,15 @@ void Decoder::ResolveSymbols() {
   }
 }
 
+// The comments of the entry and the exit bundle take the place of their region marks.
+std::optional<std::uint32_t> Decoder::TargetOf(const Branch& branch) const {
+  auto target = regions_.find(branch.region);
+  if (target != regions_.end()) return target->second;
+  if (entry_is_loop_) return 0;
+  if (has_exit_bundle_) return static_cast<std::uint32_t>(bundles_.size() - 1);
+  return std::nullopt;
+}
+
 void Decoder::BuildBlocks() {
   std::size_t count = bundles_.size();
   std::vector<bool> leaders(count + 1, false);
@@ -237,9 +248,8 @@ void Decoder::BuildBlocks() {
   for (std::size_t i = 0; i < count; ++i) {
     const Branch& branch = bundles_[i].branch;
     if (!branch.present) continue;
-    auto target = regions_.find(branch.region);
-    if (target != regions_.end()) {
-      leaders[target->second] = true;
+    if (std::optional<std::uint32_t> target = TargetOf(branch)) {
+      leaders[*target] = true;
     } else {
       Note(branch.line, fmt::format("branch to region {}, which does not start anywhere", branch.region));
     }
@@ -257,8 +267,10 @@ void Decoder::BuildBlocks() {
   for (Block& block : kernel_.blocks_) {
     block.next = block_at[block.end];
     if (!block.branches) continue;
-    auto target = regions_.find(block.taken);
-    block.taken = target == regions_.end() ? Block::kNowhere : block_at[target->second];
+    Branch branch;
+    branch.region = block.taken;
+    std::optional<std::uint32_t> target = TargetOf(branch);
+    block.taken = target ? block_at[*target] : Block::kNowhere;
   }
 }
 

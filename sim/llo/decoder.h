@@ -4,6 +4,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +38,7 @@ class Decoder {
   void CountVectorOp(std::string_view opcode);
   void EmitOrdered();
   void BuildBlocks();
+  std::optional<std::uint32_t> TargetOf(const Branch& branch) const;
   void AppendBlock(std::uint32_t begin, const std::vector<bool>& leaders);
   void ResolveSymbols();
   void CountDividePops();
@@ -48,6 +51,9 @@ class Decoder {
   bool LowerMemory(const Operation& operation, std::vector<Operand>& operands);
   bool LowerSync(const Operation& operation, std::vector<Operand>& operands);
   bool LowerDma(const Operation& operation, std::vector<Operand>& operands);
+  void LowerGeneralDma(const Operation& operation, const std::vector<Operand>& operands, DmaSite* site);
+  void TrackPointers(const Operation& operation, const std::vector<Operand>& operands);
+  std::optional<Space> PointerSpaceOf(const Operand& operand) const;
   bool LowerCall(const Operation& operation, const std::vector<Operand>& operands);
   bool LowerBranch(const Operation& operation);
   bool LowerConstant(const Operation& operation, const std::vector<Operand>& operands);
@@ -78,7 +84,9 @@ class Decoder {
   };
   std::map<std::string, SymbolUse> symbol_uses_;
   std::vector<std::pair<std::size_t, std::string>> symbol_constants_;  ///< Constant number, name.
+  std::set<std::string> assumed_opcodes_;       ///< Noted already.
   std::map<std::string, std::uint8_t> type_numbers_;
+  std::map<int, Space> pointer_spaces_;         ///< By value number: what a pointer points into.
   std::map<std::string, int> divide_pops_;      ///< Token of a division: pops not yet seen.
   std::vector<std::string> register_origin_;    ///< SMEM symbol that a register was just loaded from.
   // The bundle being decoded.
@@ -87,6 +95,7 @@ class Decoder {
   std::uint16_t next_scratch_ = RegisterMap::kFirstScratch;
   bool failed_ = false;                         ///< Out of register space: the operation is unknown.
   std::int64_t loads_ = 0, stores_ = 0, multiplies_ = 0;
+  bool entry_is_loop_ = false, has_exit_bundle_ = false;
 };
 
 }  // namespace spillway::llo

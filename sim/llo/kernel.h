@@ -65,7 +65,10 @@ struct DmaSite {
   std::uint16_t source = 0, size = 0, destination = 0, flag = 0;
   bool strided = false;
   std::uint16_t source_stride = 0, destination_stride = 0, steps = 0;
-  bool descriptor = false;         ///< dma.general: more of it lies in SMEM at `descriptor_address`.
+  /// dma.general: its strides are six words of SMEM at `descriptor_address`: outer source stride, outer
+  /// destination stride, inner runs, inner source stride, inner destination stride (strides in units of 32 B),
+  /// length of a run in steps of 512 B.
+  bool descriptor = false;
   std::uint16_t descriptor_address = 0;
   std::uint8_t kind = 0;           ///< Dma::Kind.
 };

@@ -78,7 +78,6 @@ bool IsHarmless(std::string_view opcode) {
 }
 
 std::optional<Space> PointerSpace(std::string_view opcode) {
-  if (StartsWith(opcode, "scalar_lea.")) opcode.remove_prefix(11);
   if (opcode == "vmem") return Space::kVmem;
   if (opcode == "smem") return Space::kSmem;
   if (opcode == "sflag") return Space::kFlag;
@@ -281,6 +280,7 @@ void Decoder::Lower(const OpText& text) {
 
 void Decoder::LowerOperation(const Operation& operation, std::vector<Operand>& operands) {
   TrackLaunchFlags(operation, operands);
+  TrackPointers(operation, operands);
   if (LowerArithmetic(operation, operands) || LowerMemory(operation, operands) ||
       LowerSync(operation, operands) || LowerDma(operation, operands) || LowerCall(operation, operands) ||
       LowerConstant(operation, operands)) {
@@ -294,7 +294,9 @@ void Decoder::LowerOperation(const Operation& operation, std::vector<Operand>& o
     assume.op = MicroOp::kAssumeZero;
     assume.dst = ResultRegister(operation);
     Emit(operation, assume);
-    Note(operation.line, fmt::format("`{}` reads a value that is not in the dump: taken as 0", operation.opcode));
+    if (assumed_opcodes_.insert(operation.opcode).second) {
+      Note(operation.line, fmt::format("`{}` reads values that are not in the dump: taken as 0", operation.opcode));
+    }
     return;
   }
   LowerUnknown(operation, "unknown opcode");
@@ -307,7 +309,7 @@ bool Decoder::LowerArithmetic(const Operation& operation, std::vector<Operand>& 
     instruction.op = entry->op;
     if (static_cast<int>(operands.size()) != entry->operands) failed_ = true;
   } else if (StartsWith(operation.opcode, "scalar_lea.")) {
-    pointer = PointerSpace(operation.opcode);
+    pointer = PointerSpace(std::string_view(operation.opcode).substr(11));
     instruction.op = MicroOp::kAdd;
     if (operands.empty() || operands.size() > 2) failed_ = true;
   } else if (StartsWith(operation.opcode, "int_to_ptr.") || StartsWith(operation.opcode, "ptr_to_int")) {
@@ -372,6 +374,10 @@ bool Decoder::LowerMemory(const Operation& operation, std::vector<Operand>& oper
   instruction.a = ValueOf(operands[0], Space::kSmem, true);
   if (load) {
     instruction.dst = ResultRegister(operation);
+    // Chip and core numbers: 0 is right for the one core that we run.
+    bool identity = operation.comment.find("core id") != std::string::npos ||
+                    operation.comment.find("chip id") != std::string::npos;
+    if (identity) instruction.b = RegisterMap::kFalse;
   } else {
     instruction.b = ValueOf(operands[1]);
   }
@@ -396,11 +402,12 @@ bool Decoder::LowerSync(const Operation& operation, std::vector<Operand>& operan
   }
   bool dma_wait = opcode == "dma.done.wait" || opcode == "dma.done";
   bool wait_ge = StartsWith(opcode, "vwait.ge");
-  bool wait_other = StartsWith(opcode, "vwait.") && !wait_ge;
+  bool wait_other = (StartsWith(opcode, "vwait.") && !wait_ge) || opcode == "vsyncadd.remote";
   bool set = StartsWith(opcode, "vsyncpa") || StartsWith(opcode, "vsyncset");
   bool add = opcode == "vsyncadd" || opcode == "vsyncadd.s32";
   if (!dma_wait && !wait_ge && !wait_other && !set && !add) return false;
-  // Waits for another value than a count come from host and multi-chip protocols: they hold here.
+  // Waits for another value than a count come from host and multi-chip protocols: they hold here. Signals to
+  // another core (SparseCore) go nowhere: only this core is replayed.
   if (wait_other) return true;
   if (operands.size() != 2) {
     failed_ = true;
@@ -432,6 +439,8 @@ bool Decoder::LowerDma(const Operation& operation, std::vector<Operand>& operand
     site.destination = ValueOf(operands[1]);
     site.flag = FlagOf(operands[3]);
     site.size = ValueOf(size != nullptr ? *size : operands[4]);
+  } else if (operation.opcode == "dma.general") {
+    LowerGeneralDma(operation, operands, &site);
   } else if (operands.size() == 4 || operands.size() == 7) {
     site.source = ValueOf(operands[0]);
     site.size = ValueOf(operands[1]);
@@ -452,6 +461,58 @@ bool Decoder::LowerDma(const Operation& operation, std::vector<Operand>& operand
   kernel_.dmas_.push_back(site);
   Emit(operation, instruction);
   return true;
+}
+
+// dma.general says neither where it reads nor where it writes: the pointers do.
+void Decoder::LowerGeneralDma(const Operation& operation, const std::vector<Operand>& operands, DmaSite* site) {
+  const Operand* descriptor = Named(operands, "stridedescaddr");
+  if (descriptor == nullptr && operands.size() > 5) descriptor = &operands[5];
+  site->source = ValueOf(operands[0]);
+  site->size = ValueOf(operands[1]);
+  site->destination = ValueOf(operands[2]);
+  site->flag = FlagOf(operands[3]);
+  if (descriptor != nullptr) {
+    site->descriptor = true;
+    site->descriptor_address = ValueOf(*descriptor, Space::kSmem, true);
+  }
+  std::optional<Space> from = PointerSpaceOf(operands[0]), to = PointerSpaceOf(operands[2]);
+  bool from_smem = from == Space::kSmem || operation.trailing.find("smem-to-") != std::string::npos;
+  Dma::Kind kind = Dma::Kind::kOther;
+  if (from_smem) {
+    kind = Dma::Kind::kSmemToHbm;
+  } else if (from == Space::kHbm) {
+    kind = to == Space::kHbm    ? Dma::Kind::kHbmToHbm
+           : to == Space::kSmem ? Dma::Kind::kHbmToSmem
+                                : Dma::Kind::kHbmToVmem;
+  } else if (to == Space::kHbm) {
+    kind = Dma::Kind::kVmemToHbm;
+  } else if (from == Space::kVmem && to == Space::kVmem) {
+    kind = Dma::Kind::kVmemToVmem;
+  }
+  site->kind = static_cast<std::uint8_t>(kind);
+}
+
+std::optional<Space> Decoder::PointerSpaceOf(const Operand& operand) const {
+  for (const RegisterName& name : operand.registers) {
+    auto known = pointer_spaces_.find(name.value);
+    if (known != pointer_spaces_.end()) return known->second;
+  }
+  auto symbol = symbol_uses_.find(operand.symbol);
+  if (symbol != symbol_uses_.end() && symbol->second.known) return symbol->second.space;
+  return std::nullopt;
+}
+
+void Decoder::TrackPointers(const Operation& operation, const std::vector<Operand>& operands) {
+  if (operation.results.size() != 1 || operation.results[0].file != RegisterName::File::kScalar) return;
+  std::string_view opcode = operation.opcode;
+  std::optional<Space> space;
+  for (std::string_view prefix : {"scalar_lea.", "int_to_ptr.", "inlined_call_operand."}) {
+    if (StartsWith(opcode, prefix)) space = PointerSpace(opcode.substr(prefix.size()));
+  }
+  if (opcode == "scalar_parameter_address") space = Space::kHbm;
+  bool copies = StartsWith(opcode, "smov") || opcode == "scalar_select" || StartsWith(opcode, "sshll");
+  if (copies && !operands.empty()) space = PointerSpaceOf(operands[opcode == "scalar_select" ? operands.size() - 2 : 0]);
+  if (space && operation.results[0].value >= 0) pointer_spaces_[operation.results[0].value] = *space;
 }
 
 bool Decoder::LowerCall(const Operation& operation, const std::vector<Operand>& operands) {

@@ -2,6 +2,7 @@
 #include "sim/llo/machine.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -220,14 +221,45 @@ void Machine::StartDma(const DmaSite& site, Event& event) {
   dma.bytes = std::int64_t{registers_[site.size]} * kGranule;
   dma.chunk_bytes = dma.bytes;
   dma.flag = registers_[site.flag];
-  if (!site.strided) return;
-  Bytes chunk = std::int64_t{registers_[site.steps]} * kStep;
   bool from_hbm = dma.kind == Dma::Kind::kHbmToVmem || dma.kind == Dma::Kind::kHbmToHbm ||
                   dma.kind == Dma::Kind::kHbmToSmem;
+  if (site.descriptor) ApplyDescriptor(site, from_hbm, dma);
+  if (!site.strided) return;
+  Bytes chunk = std::int64_t{registers_[site.steps]} * kStep;
   Bytes stride = std::int64_t{registers_[from_hbm ? site.source_stride : site.destination_stride]} * kGranule;
   if (chunk <= 0 || chunk >= dma.bytes || stride == chunk) return;  // One contiguous run.
   dma.chunk_bytes = chunk;
   dma.stride = stride;
+}
+
+void Machine::ApplyDescriptor(const DmaSite& site, bool from_hbm, Dma& dma) const {
+  std::array<std::int64_t, 6> words{};
+  for (std::uint32_t i = 0; i < words.size(); ++i) {
+    const std::uint32_t* word = memory_.Find(registers_[site.descriptor_address] + i);
+    if (word == nullptr) return;      // No strides were set: one run.
+    words[i] = *word;
+  }
+  Bytes outer_stride = words[from_hbm ? 0 : 1] * kGranule, stride = words[from_hbm ? 3 : 4] * kGranule;
+  std::int64_t runs = words[2];
+  Bytes chunk = words[5] * kStep;
+  if (runs <= 0 || chunk <= 0 || chunk >= dma.bytes) return;
+  if (runs == 1 || stride == chunk) {   // Runs that touch are one.
+    chunk *= runs;
+    runs = 1;
+  }
+  if (runs == 1) {
+    if (chunk >= dma.bytes || outer_stride == chunk) return;
+    dma.chunk_bytes = chunk;
+    dma.stride = outer_stride;
+    return;
+  }
+  dma.chunk_bytes = chunk;
+  dma.stride = stride;
+  Bytes pattern = chunk * runs;
+  if (pattern < dma.bytes && dma.bytes % pattern == 0) {
+    dma.outer = dma.bytes / pattern;
+    dma.outer_stride = outer_stride;
+  }
 }
 
 // Returns true at an event. `event.kind` and its fields are set then.
@@ -287,7 +319,10 @@ bool Machine::Execute(const MicroInstruction& i, Event& event) {
     case MicroOp::kPredicateNot: d = a == 0; return false;
     case MicroOp::kLoad: {
       const std::uint32_t* word = memory_.Find(a);
-      if (word == nullptr && (unwritten_loads_.size() < 64 || unwritten_loads_.count(a) > 0)) ++unwritten_loads_[a];
+      if (word == nullptr && i.b != RegisterMap::kFalse && 
+          (unwritten_loads_.size() < 64 || unwritten_loads_.count(a) > 0)) {
+        ++unwritten_loads_[a];
+      }
       d = word == nullptr ? 0 : *word;
       return false;
     }

@@ -97,6 +97,7 @@ class Machine {
   void EnterBlock(std::int32_t block);
   bool Execute(const MicroInstruction& instruction, Event& event);
   void StartDma(const DmaSite& site, Event& event);
+  void ApplyDescriptor(const DmaSite& site, bool from_hbm, Dma& dma) const;
   void Fail(std::string message, Event& event);
   std::uint32_t Initial(const Constant& constant) const;
   std::int64_t HbmAddress(std::uint32_t granules) const { return std::int64_t{granules} * 32; }

@@ -24,6 +24,12 @@ std::optional<RegisterName> ParseRegister(std::string_view text) {
     name.file = RegisterName::File::kVector;
   }
   std::size_t underscore = text.rfind('_');
+  int value = 0;
+  std::size_t at = name.file == RegisterName::File::kToken ? 0 : 1, value_digits = 0;
+  for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && value_digits < 9; ++at, ++value_digits) {
+    value = value * 10 + (text[at] - '0');
+  }
+  if (value_digits > 0) name.value = value;
   if (name.file != RegisterName::File::kToken && underscore != std::string_view::npos) {
     std::size_t i = underscore + 1;
     while (i < text.size() && text[i] >= 'a' && text[i] <= 'z') ++i;
@@ -183,6 +189,7 @@ std::optional<Operation> ParseOperation(const OpText& text) {
   Operation operation;
   operation.line = text.line;
   std::string clean = StripComments(text.text, &operation.comment);
+  operation.trailing = operation.comment;
   std::string_view rest = clean;
   if (!rest.empty() && rest.front() == '%') {
     std::size_t equal = rest.find(" = ");

@@ -17,6 +17,7 @@ struct RegisterName {
   enum class File : std::uint8_t { kScalar, kPredicate, kVector, kToken };
   File file = File::kToken;
   int number = -1;                 ///< Physical register; -1 for a token or where it is not stated.
+  int value = -1;                  ///< Number of the value: 3112 of `%s3112_s9`; -1 if there is none.
 };
 
 /// A sum of terms: `%s1_s0`, `4294967295`, `[#allocation1 + $0x1]`, `[smem:[%s43_s6 + %s16_s28]]`.
@@ -38,7 +39,8 @@ struct Operation {
   std::optional<Operand> predicate;      ///< Executes only if it holds.
   std::optional<Operand> tied;           ///< `(%p, %s_old)`: value of the result if it does not.
   std::string tail;                      ///< What follows the opcode, without comments and predicate.
-  std::string comment;                   ///< First comment.
+  std::string comment;                   ///< First comment; of a DMA the number of its thread.
+  std::string trailing;                  ///< First comment, always.
 };
 
 /// The opcode of an operation and whether it is a vector operation that writes no scalar or
