@@ -11,6 +11,8 @@ namespace {
 
 constexpr Bytes kDefaultScopedLimit = 16 * kMiB;
 constexpr Bytes kMaxWindow = 4 * kMiB;
+constexpr Bytes kMaxSlots = 6;             ///< The deepest buffering that any dump states.
+constexpr Bytes kLinearWindow = 2 * kMiB;
 
 bool InHbm(const hlo::Shape& shape, const config::ChipConfig& chip) {
   return shape.IsArray() && chip.SpaceKind(shape.has_layout ? shape.layout.memory_space : 0) ==
@@ -36,10 +38,11 @@ class Builder {
     if (grid) {
       kernel_.grid = *grid;
       MakeStreams();
+      if (config_->window->buffering_level <= 0) InferSlots();
     } else {
       OwnGrid();
     }
-    if (kernel_.grid.anchor < 0) kernel_.grid.slots = 1;
+    if (inexact_) Blame("an operand is read in a way that the planner does not follow");
     kernel_.cost = compute::CostOf(instruction_, *inputs_.chip, kernel_.grid.steps);
     if (kernel_.cost.unmodelled) Blame(kernel_.cost.why);
     kernel_.scoped_vmem = stated_scoped_ > 0 ? stated_scoped_ : WindowVmem();
@@ -64,6 +67,18 @@ class Builder {
     return total;
   }
 
+  /// Older dumps do not state the buffering of a loop kernel, but its VMEM: as many slots as fill it.
+  void InferSlots() {
+    const hlo::WindowConfig& window = *config_->window;
+    if (stated_scoped_ <= 0 || !window.input_bounds.empty() || !window.kernel_bounds.empty()) return;
+    Bytes moving = 0, fixed = 0;
+    Box first = kernel_.grid.BoxAt(0);
+    for (const Stream& stream : kernel_.streams) (stream.moves ? moving : fixed) += stream.WindowBytes(first);
+    if (moving <= 0) return;
+    kernel_.grid.slots = static_cast<int>(std::clamp<Bytes>((stated_scoped_ - fixed) / moving, 2, kMaxSlots));
+    MakeStreams();
+  }
+
   Bytes LargestMovable() const {
     Bytes largest = 0;
     Box first = kernel_.grid.BoxAt(0);
@@ -81,6 +96,7 @@ class Builder {
       return;
     }
     MakeStreams();
+    if (inexact_ || instruction_.opcode == hlo::Opcode::kCustomCall) return LinearStreams();
     for (int i = 0; i < 200; ++i) {
       Bytes total = WindowVmem(), largest = LargestMovable();
       if (total <= Budget() && largest <= kMaxWindow) return;
@@ -95,8 +111,36 @@ class Builder {
     }
   }
 
+  /// An op whose access is unknown: every operand and result once, front to back, in equal parts.
+  void LinearStreams() {
+    Blame("how " + std::string(instruction_.opcode_name) + " walks its operands is unknown: each is streamed once");
+    Bytes largest = LargestMovable();
+    std::int64_t steps = std::clamp<std::int64_t>((largest + kLinearWindow - 1) / kLinearWindow, 1, 4096);
+    kernel_.grid.axes.assign(steps > 1 ? 1 : 0, GridAxis{0, 1, steps});
+    kernel_.grid.sizes.assign(1, steps);
+    kernel_.grid.steps = steps;
+    kernel_.grid.slots = 2;
+    for (Stream& stream : kernel_.streams) {
+      std::int64_t total = 1;
+      for (std::int64_t count : stream.view.count) total *= count;
+      AffineDim part;
+      part.source = 0;
+      part.size = total;
+      part.mul = (total + steps - 1) / steps;
+      part.extra = std::max<std::int64_t>(part.mul - 1, 0);
+      Transform step;
+      step.dims.push_back(part);
+      stream.view.order.assign(1, 0);
+      stream.view.tile.assign(1, 1);
+      stream.view.count.assign(1, total);
+      stream.flow.paths.assign(1, Path{step});
+      FitStream(stream, kernel_.grid);
+    }
+  }
+
   void MakeStreams() {
     kernel_.streams.clear();
+    inexact_ = false;
     if (kernel_.grid.anchor < 0) return WholeStreams();
     KernelFlows flows = FlowsFrom(graph_, kernel_.grid.anchor);
     for (OperandFlow& flow : flows.operands) AddOperand(std::move(flow));
@@ -130,7 +174,8 @@ class Builder {
     stream.address = place.address;
     stream.view = ViewOf(shape);
     stream.flow = std::move(flow.flow);
-    if (!stream.flow.exact) inexact_ = true;
+    bool gathered = gather_ && gather_->parameter == stream.index;
+    if (!stream.flow.exact && !gathered) inexact_ = true;
     if (gather_ && gather_->parameter == stream.index) FitGather(stream, *gather_, shape, kernel_.grid.steps);
     Finish(std::move(stream), shape);
   }

@@ -419,6 +419,9 @@ Backward OperandWindow(const hlo::Instruction& instruction, int operand) {
       for (int d = 0; d < shape.rank(); ++d) dims.push_back(From(Find(along, d) >= 0 ? -1 : d, shape.dimensions[d]));
       return use(One(Affine(dims)));
     }
+    case Opcode::kGather:
+      // The indices are all read; which rows they pick, a GatherAccess models.
+      return use(operand == 0 ? std::optional<Path>() : std::optional<Path>(One(Whole(shape.dimensions))));
     case Opcode::kConvolution:
       return use(ConvolutionOperand(instruction, operand));
     case Opcode::kDot:
