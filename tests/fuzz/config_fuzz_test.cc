@@ -40,13 +40,19 @@ std::string Mutate(std::string text, std::mt19937& random, unsigned max_edits) {
   for (int i = 0; i < edits; ++i) {
     const std::size_t at = text.empty() ? 0 : random() % text.size();
     const std::size_t length = std::min<std::size_t>(1 + random() % 12, text.size() - at);
-    switch (random() % 5) {
+    switch (random() % 7) {
       case 0: text.erase(at, length); break;
       case 1: text.insert(at, kPieces[random() % kPieces.size()]); break;
       case 2: text.replace(at, length, kPieces[random() % kPieces.size()]); break;
       case 3:
         if (!text.empty()) text[at] = static_cast<char>(random() & 0xff);
         break;
+      case 4:
+      case 5: {  // another number: what the reader accepts must be right as well
+        const std::size_t digit = text.find_first_of("0123456789", at);
+        if (digit != std::string::npos) text[digit] = static_cast<char>('0' + random() % 10);
+        break;
+      }
       default: text.insert(random() % (text.size() + 1), text.substr(at, std::min<std::size_t>(1 + random() % 200, text.size() - at)));
     }
   }
