@@ -78,7 +78,7 @@ const Computation* Module::Find(std::string_view computation) const {
 }
 
 Diagnostic Module::ErrorAt(const Instruction& instruction, std::string message, std::string hint) const {
-  if (text != nullptr && !text->empty()) {
+  if (text != nullptr && !text->empty() && !from_proto) {
     return spillway::ErrorAt(*text, file, instruction.offset, std::move(message), std::move(hint));
   }
   Diagnostic diagnostic = Error("'" + std::string(instruction.name) + "': " + std::move(message), std::move(hint));

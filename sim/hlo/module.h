@@ -79,7 +79,8 @@ class Module {
   std::deque<Computation> computations;
   const Computation* entry = nullptr;
   std::string file;                            ///< As the user named it, for diagnostics.
-  std::shared_ptr<const std::string> text;     ///< Empty text for a module read from a proto.
+  std::shared_ptr<const std::string> text;     ///< For a proto: the text form made from it.
+  bool from_proto = false;                     ///< Positions in `text` mean nothing to the user.
   std::deque<std::string> strings;             ///< Storage of strings that are not in `text`.
 
   const Computation* Find(std::string_view computation) const;
