@@ -45,10 +45,11 @@ class Writer {
   }
 
   void WriteLane(const Lane& lane, std::size_t tid) {
-    Event(fmt::format("\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}", tid,
-                      JsonString(lane.name)));
-    Event(fmt::format("\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{}}}",
-                      tid, tid));
+    Event(fmt::format("\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}",
+                      tid, JsonString(lane.name)));
+    Event(fmt::format(
+        "\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{}}}",
+        tid, tid));
     for (const std::size_t i : lane.slices) WriteSlice(t_.slices[i], tid);
   }
 
@@ -56,13 +57,15 @@ class Writer {
     std::string args = fmt::format("\"start_ps\":{},\"end_ps\":{}", s.start, s.end);
     const auto back = std::back_inserter(args);
     if (s.op >= 0) fmt::format_to(back, ",\"op\":{}", JsonString(op_names_[static_cast<std::size_t>(s.op)]));
-    if (s.buffer >= 0) fmt::format_to(back, ",\"buffer\":{}", JsonString(t_.buffers[static_cast<std::size_t>(s.buffer)]));
+    if (s.buffer >= 0)
+      fmt::format_to(back, ",\"buffer\":{}", JsonString(t_.buffers[static_cast<std::size_t>(s.buffer)]));
     if (s.bytes != 0) fmt::format_to(back, ",\"bytes\":{}", s.bytes);
     if (s.address >= 0) fmt::format_to(back, ",\"address\":{}", s.address);
     if (s.stall != timeline::Stall::kNone) fmt::format_to(back, ",\"stall\":\"{}\"", StallName(s.stall));
-    Event(fmt::format("\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{},\"name\":{},\"cat\":{},\"args\":{{{}}}", tid,
-                      Micros(s.start), Micros(s.end - s.start), JsonString(SliceLabel(s, t_, op_names_)),
-                      JsonString(s.kind), args));
+    Event(fmt::format(
+        "\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{},\"dur\":{},\"name\":{},\"cat\":{},\"args\":{{{}}}", tid,
+        Micros(s.start), Micros(s.end - s.start), JsonString(SliceLabel(s, t_, op_names_)),
+        JsonString(s.kind), args));
     if (s.flow != 0) flows_[s.flow].push_back({tid, s.kind == "wait", s.start});
   }
 
@@ -73,8 +76,9 @@ class Writer {
       for (const FlowEnd& end : ends) (end.wait ? to : from) = &end;
       if (from == nullptr || to == nullptr) continue;
       const auto emit = [&, flow = id](const char* phase, const FlowEnd& at, const char* bind) {
-        Event(fmt::format("\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"ts\":{},\"id\":{},\"name\":\"ends\",\"cat\":\"flow\"{}", phase,
-                          at.tid, Micros(at.start), flow, bind));
+        Event(fmt::format(
+            "\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"ts\":{},\"id\":{},\"name\":\"ends\",\"cat\":\"flow\"{}",
+            phase, at.tid, Micros(at.start), flow, bind));
       };
       const bool ordered = from->start <= to->start;  // an arrow must not go back in time
       emit("s", ordered ? *from : *to, "");
@@ -83,10 +87,12 @@ class Writer {
   }
 
   void WriteCounter(const timeline::Counter& counter) {
-    const std::string name = JsonString(counter.unit.empty() ? counter.name : fmt::format("{} ({})", counter.name, counter.unit));
+    const std::string name =
+        JsonString(counter.unit.empty() ? counter.name : fmt::format("{} ({})", counter.name, counter.unit));
     for (const auto& [time, value] : counter.points) {
       if (!std::isfinite(value)) continue;  // JSON has no word for it
-      Event(fmt::format("\"ph\":\"C\",\"pid\":1,\"ts\":{},\"name\":{},\"args\":{{\"value\":{}}}", Micros(time), name, value));
+      Event(fmt::format("\"ph\":\"C\",\"pid\":1,\"ts\":{},\"name\":{},\"args\":{{\"value\":{}}}",
+                        Micros(time), name, value));
     }
   }
 

@@ -32,8 +32,10 @@ void AppendCsvField(std::string& out, std::string_view field) {
 
 std::string OpsCsv(const Summary& summary) {
   std::string out =
-      "name,opcode,kind,class,start_ps,end_ps,busy_ps,executions,steps,hbm_read_bytes,hbm_write_bytes,dma_count,"
-      "compute_cycles,compute_source,bundles,stall_dma_read_ps,stall_dma_write_ps,stall_fill_ps,stall_drain_ps,"
+      "name,opcode,kind,class,start_ps,end_ps,busy_ps,executions,steps,hbm_read_bytes,hbm_write_bytes,dma_"
+      "count,"
+      "compute_cycles,compute_source,bundles,stall_dma_read_ps,stall_dma_write_ps,stall_fill_ps,stall_drain_"
+      "ps,"
       "stall_other_ps,bound,estimated_cycles,scoped_vmem_bytes,error_band,unmodelled,why,op_name\n";
   const auto text = [&out](std::string_view field) {
     AppendCsvField(out, field);
@@ -49,7 +51,8 @@ std::string OpsCsv(const Summary& summary) {
     number(op.stall_ps.dma_read), number(op.stall_ps.dma_write), number(op.stall_ps.fill);
     number(op.stall_ps.drain), number(op.stall_ps.other);
     text(op.bound);
-    number(op.estimated_cycles), number(op.scoped_vmem_bytes), number(op.error_band), number(op.unmodelled ? 1 : 0);
+    number(op.estimated_cycles), number(op.scoped_vmem_bytes), number(op.error_band),
+        number(op.unmodelled ? 1 : 0);
     text(op.why), text(op.op_name);
     out.back() = '\n';
   }

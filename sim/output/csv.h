@@ -18,7 +18,7 @@ void AppendCsvField(std::string& out, std::string_view field);
 struct CsvTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
-  std::vector<int> lines;   ///< Line in the file where row i starts.
+  std::vector<int> lines;  ///< Line in the file where row i starts.
 };
 
 /// RFC 4180: quoted fields, "" inside them, CRLF or LF. An empty text is an error (no header).
@@ -27,7 +27,8 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& file);
 
 /// One row an op of the summary.
 std::string OpsCsv(const timeline::Summary& summary);
-/// start_ps,end_ps,track,kind,op,buffer,bytes,address,stall,flow,op_index. An absent buffer or address is empty.
+/// start_ps,end_ps,track,kind,op,buffer,bytes,address,stall,flow,op_index. An absent buffer or address is
+/// empty.
 std::string SlicesCsv(const RunData& run);
 /// time_ps,counter,value: by time, values in shortest form that reads back exactly.
 std::string CountersCsv(const timeline::Timeline& timeline);

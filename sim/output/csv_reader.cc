@@ -88,7 +88,8 @@ timeline::TrackKind GuessKind(const std::string& name) {
 
 class TimelineReader {
  public:
-  TimelineReader(const TimelineTables& tables, const std::vector<OpSummary>& ops) : tables_(tables), ops_(ops) {
+  TimelineReader(const TimelineTables& tables, const std::vector<OpSummary>& ops)
+      : tables_(tables), ops_(ops) {
     for (std::size_t i = 0; i < ops.size(); ++i) op_index_.Set(ops[i].name, i);
   }
 
@@ -152,7 +153,8 @@ class TimelineReader {
     const std::string& name = rows.Text(row, name_column);
     const int index = rows.Number<int>(row, index_column, -1);
     if (index >= 0) {  // names may repeat in a module; the index then decides
-      if (static_cast<std::size_t>(index) < ops_.size() && ops_[static_cast<std::size_t>(index)].name == name) return index;
+      if (static_cast<std::size_t>(index) < ops_.size() && ops_[static_cast<std::size_t>(index)].name == name)
+        return index;
       rows.FailRow(row, fmt::format("op {} '{}' is not in the summary", index, name));
       return -1;
     }
@@ -175,7 +177,8 @@ class TimelineReader {
       Slice s;
       s.start = rows.Number<Picos>(i, start, 0, true);
       s.end = rows.Number<Picos>(i, end, 0, true);
-      if (s.start < 0 || s.end < s.start) rows.FailRow(i, "a slice must end at or after its start, at or after 0");
+      if (s.start < 0 || s.end < s.start)
+        rows.FailRow(i, "a slice must end at or after its start, at or after 0");
       s.track = Track(rows.Text(i, track));
       s.kind = rows.Text(i, kind);
       s.op = Op(rows, i, op, index);
@@ -257,7 +260,8 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& file) {
       header = false;
     } else {
       if (row.size() != table.header.size()) {
-        return At(file, row_line, fmt::format("{} fields where the header has {}", row.size(), table.header.size()));
+        return At(file, row_line,
+                  fmt::format("{} fields where the header has {}", row.size(), table.header.size()));
       }
       table.rows.push_back(std::move(row));
       table.lines.push_back(row_line);

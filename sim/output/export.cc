@@ -43,10 +43,16 @@ const std::vector<Entry>& Entries() {
       {{"perfetto", "Perfetto trace, for ui.perfetto.dev", {"timeline.pftrace"}}, Perfetto},
       {{"xplane", "XPlane profile, for XProf: `xprof --logdir DIR`", {kXPlanePath}}, XPlane},
       {{"chrome", "Chrome trace events (JSON)", {"timeline.chrome.json"}}, Chrome},
-      {{"csv", "tables for pandas, DuckDB, a spreadsheet", {"ops.csv", "slices.csv", "counters.csv", "tracks.csv"}}, Csv},
+      {{"csv",
+        "tables for pandas, DuckDB, a spreadsheet",
+        {"ops.csv", "slices.csv", "counters.csv", "tracks.csv"}},
+       Csv},
       {{"json", "the summary, schema spillway.summary/1", {"summary.json"}}, Json},
       {{"vcd", "value change dump of busy signals, for gtkwave", {"timeline.vcd"}}, ValueChanges},
-      {{"gnuplot", "data and script; `gnuplot timeline.gp` draws timeline.svg", {"timeline.dat", "timeline.gp"}}, Plot},
+      {{"gnuplot",
+        "data and script; `gnuplot timeline.gp` draws timeline.svg",
+        {"timeline.dat", "timeline.gp"}},
+       Plot},
       {{"html", "one page that opens offline", {"report.html"}}, Html},
   };
   return *kEntries;
@@ -77,8 +83,9 @@ Result<std::vector<OutputFile>> RenderFormat(const std::string& format, const Ru
   std::vector<std::string> names;
   for (const Format& known : Formats()) names.push_back(known.name);
   const std::string nearest = Nearest(format, names);
-  return Error(fmt::format("unknown format '{}'", format),
-               nearest.empty() ? "`spillway list formats` shows them" : fmt::format("did you mean '{}'?", nearest));
+  return Error(fmt::format("unknown format '{}'", format), nearest.empty()
+                                                               ? "`spillway list formats` shows them"
+                                                               : fmt::format("did you mean '{}'?", nearest));
 }
 
 Status Export(const std::string& format, const RunData& run, const std::string& out_dir) {

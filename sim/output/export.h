@@ -11,9 +11,9 @@
 namespace spillway::output {
 
 struct Format {
-  std::string name;               ///< As in `--format` and `export --format`.
-  std::string description;        ///< One line for `list formats`.
-  std::vector<std::string> files; ///< Relative paths that it writes.
+  std::string name;                ///< As in `--format` and `export --format`.
+  std::string description;         ///< One line for `list formats`.
+  std::vector<std::string> files;  ///< Relative paths that it writes.
 };
 
 /// All formats, in the order of `list formats`.

@@ -44,7 +44,8 @@ Status MakeDirectories(const fs::path& dir, Cleanup& cleanup) {
   if (auto status = MakeDirectories(dir.parent_path(), cleanup); !status.ok()) return status;
   if (fs::create_directory(dir, error)) cleanup.Made(dir);
   if (error) return Cannot("create directory", dir, error);
-  if (!fs::is_directory(dir, error)) return Error(fmt::format("cannot create directory '{}': a file has that name", dir.string()));
+  if (!fs::is_directory(dir, error))
+    return Error(fmt::format("cannot create directory '{}': a file has that name", dir.string()));
   return Done{};
 }
 

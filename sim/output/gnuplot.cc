@@ -58,43 +58,52 @@ GnuplotFiles Gnuplot(const RunData& run) {
   }
   GnuplotFiles files;
   auto data = std::back_inserter(files.data);
-  files.data = "# lanes: start_us end_us row_low row_high rgb; op slices are drawn by their compute and waits\n";
+  files.data =
+      "# lanes: start_us end_us row_low row_high rgb; op slices are drawn by their compute and waits\n";
   files.data += "0 0 0 0 16777215\n";  // gnuplot refuses an empty block
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     for (const std::size_t i : lanes[lane].slices) {
       const Slice& s = t.slices[i];
       const double half = s.kind == "op" ? 0.42 : 0.36;
-      fmt::format_to(data, "{} {} {} {} {}\n", Micros(s.start), Micros(s.end), static_cast<double>(lane) - half,
-                     static_cast<double>(lane) + half, s.kind == "op" ? 0xe9edf3 : Color(s));
+      fmt::format_to(data, "{} {} {} {} {}\n", Micros(s.start), Micros(s.end),
+                     static_cast<double>(lane) - half, static_cast<double>(lane) + half,
+                     s.kind == "op" ? 0xe9edf3 : Color(s));
     }
   }
   for (const Counter* counter : counters) {
-    fmt::format_to(data, "\n\n# {} ({}): time_us value\n", Elide(counter->name, 60), Elide(counter->unit, 20));
+    fmt::format_to(data, "\n\n# {} ({}): time_us value\n", Elide(counter->name, 60),
+                   Elide(counter->unit, 20));
     for (const auto& [time, value] : counter->points) fmt::format_to(data, "{} {}\n", Micros(time), value);
   }
 
   const std::size_t panels = 1 + counters.size();
   auto gp = std::back_inserter(files.script);
-  fmt::format_to(gp, "# gnuplot timeline.gp  ->  timeline.svg\n"
-                 "set terminal svg size 1200,{} font 'sans,11' noenhanced\nset output 'timeline.svg'\n"
-                 "set multiplot layout {},1 title {} noenhanced\n"
-                 "set lmargin 16\nset rmargin 3\nset grid x lc rgb '#dddddd'\nset xrange [0:{}]\nunset key\n",
-                 160 + 30 * lanes.size() + 150 * counters.size(), panels,
-                 Quoted(fmt::format("{} on {}, plan {}", run.summary.module, run.summary.chip, run.summary.plan)),
-                 Micros(std::max<Picos>(1, std::max(timeline::EndOf(t), run.summary.makespan_ps))));
+  fmt::format_to(
+      gp,
+      "# gnuplot timeline.gp  ->  timeline.svg\n"
+      "set terminal svg size 1200,{} font 'sans,11' noenhanced\nset output 'timeline.svg'\n"
+      "set multiplot layout {},1 title {} noenhanced\n"
+      "set lmargin 16\nset rmargin 3\nset grid x lc rgb '#dddddd'\nset xrange [0:{}]\nunset key\n",
+      160 + 30 * lanes.size() + 150 * counters.size(), panels,
+      Quoted(fmt::format("{} on {}, plan {}", run.summary.module, run.summary.chip, run.summary.plan)),
+      Micros(std::max<Picos>(1, std::max(timeline::EndOf(t), run.summary.makespan_ps))));
   files.script += "set ytics (";
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     fmt::format_to(gp, "{}{} {}", lane > 0 ? ", " : "", Quoted(lanes[lane].name), lane);
   }
-  fmt::format_to(gp, ")\nset yrange [{}:-0.5]\nset style fill solid noborder\n"
-                 "plot 'timeline.dat' index 0 using (($1+$2)/2):(($3+$4)/2):1:2:3:4:5 with boxxyerror lc rgb variable\n"
-                 "set ytics autofreq\nset yrange [0:*]\n",
-                 std::max<double>(0.5, static_cast<double>(lanes.size()) - 0.5));
+  fmt::format_to(
+      gp,
+      ")\nset yrange [{}:-0.5]\nset style fill solid noborder\n"
+      "plot 'timeline.dat' index 0 using (($1+$2)/2):(($3+$4)/2):1:2:3:4:5 with boxxyerror lc rgb variable\n"
+      "set ytics autofreq\nset yrange [0:*]\n",
+      std::max<double>(0.5, static_cast<double>(lanes.size()) - 0.5));
   for (std::size_t i = 0; i < counters.size(); ++i) {
     const Scale scale = ScaleOf(*counters[i]);
     if (i + 1 == counters.size()) files.script += "set xlabel 'time (us)'\n";
-    fmt::format_to(gp, "set ylabel {}\nplot 'timeline.dat' index {} using 1:($2*{}) with steps lw 1.5 lc rgb '#2f6fde'\n",
-                   Quoted(fmt::format("{} ({})", counters[i]->name, scale.unit)), i + 1, scale.factor);
+    fmt::format_to(
+        gp,
+        "set ylabel {}\nplot 'timeline.dat' index {} using 1:($2*{}) with steps lw 1.5 lc rgb '#2f6fde'\n",
+        Quoted(fmt::format("{} ({})", counters[i]->name, scale.unit)), i + 1, scale.factor);
   }
   files.script += "unset multiplot\n";
   return files;

@@ -8,7 +8,7 @@
 namespace spillway::output {
 
 struct GnuplotFiles {
-  std::string data;    ///< timeline.dat: one block (`index`) for the lanes, then one a counter that has points.
+  std::string data;  ///< timeline.dat: one block (`index`) for the lanes, then one a counter that has points.
   std::string script;  ///< timeline.gp: `gnuplot timeline.gp` writes timeline.svg.
 };
 GnuplotFiles Gnuplot(const RunData& run);

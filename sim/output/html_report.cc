@@ -57,7 +57,8 @@ std::vector<Drawn> Merge(const Lane& lane, const Timeline& t, Picos least) {
     if (least > 0 && !out.empty() && slice.end - slice.start < least) {
       Drawn& last = out.back();
       const bool shortish = last.count > 1 || last.slice->end - last.slice->start < least;
-      const bool near = slice.start >= last.end && slice.start - last.end < least && slice.end - last.slice->start < 8 * least;
+      const bool near = slice.start >= last.end && slice.start - last.end < least &&
+                        slice.end - last.slice->start < 8 * least;
       if (shortish && near && last.slice->kind == slice.kind && last.slice->op == slice.op) {
         last.end = slice.end;
         ++last.count;
@@ -82,14 +83,18 @@ class RunJson {
     while (!summary.empty() && summary.back() == '\n') summary.pop_back();
     std::string lanes;
     const bool many = t_.slices.size() > options_.max_slices;
-    for (const Lane& lane : AssignLanes(t_)) lanes += (lanes.empty() ? "" : ",\n") + LaneJson(lane, many ? end_ / 4096 : 0);
+    for (const Lane& lane : AssignLanes(t_))
+      lanes += (lanes.empty() ? "" : ",\n") + LaneJson(lane, many ? end_ / 4096 : 0);
     std::string counters;
-    for (const Counter& counter : t_.counters) counters += (counters.empty() ? "" : ",\n") + CounterJson(counter);
+    for (const Counter& counter : t_.counters)
+      counters += (counters.empty() ? "" : ",\n") + CounterJson(counter);
     const std::string title = s.input.empty() ? s.module : s.input;
-    return fmt::format("{{\"title\":{},\"end_ps\":{},\"merged\":{},\"summary\":{},\n\"lanes\":[{}],\n\"labels\":{},\"kinds\":{},\n"
-                       "\"counters\":[{}]}}",
-                       JsonString(title), end_, many ? t_.slices.size() : 0, Inert(summary), lanes, labels_.Json(),
-                       kinds_.Json(), counters);
+    return fmt::format(
+        "{{\"title\":{},\"end_ps\":{},\"merged\":{},\"summary\":{},\n\"lanes\":[{}],\n\"labels\":{},"
+        "\"kinds\":{},\n"
+        "\"counters\":[{}]}}",
+        JsonString(title), end_, many ? t_.slices.size() : 0, Inert(summary), lanes, labels_.Json(),
+        kinds_.Json(), counters);
   }
 
  private:
@@ -144,7 +149,8 @@ class RunJson {
   // The envelope of a long series: per bin of time its first, lowest, highest and last point, in order.
   std::vector<std::pair<Picos, double>> Thin(const std::vector<std::pair<Picos, double>>& points) const {
     if (points.size() <= options_.max_points) return points;
-    const Picos width = std::max<Picos>(1, end_ / static_cast<Picos>(std::max<std::size_t>(1, options_.max_points / 4)) + 1);
+    const Picos width =
+        std::max<Picos>(1, end_ / static_cast<Picos>(std::max<std::size_t>(1, options_.max_points / 4)) + 1);
     std::vector<std::pair<Picos, double>> out;
     for (std::size_t i = 0; i < points.size();) {
       const Picos bin = points[i].first / width;
@@ -192,14 +198,16 @@ std::string HtmlReport(const std::vector<RunData>& runs, const HtmlOptions& opti
   for (const RunData& run : runs) data += (data.empty() ? "" : ",\n") + RunJson(run, options).Write();
   const auto& first = runs[0].summary;
   std::string out;
-  out += "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>";
+  out +=
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>";
   out += HtmlText(fmt::format("{} on {} - Spillway", first.module, first.chip));
   out += "</title>\n<style>\n";
   out += assets::kUPlotCss;
   out += assets::kReportCss;
-  out += "</style></head>\n<body><main><noscript>This report needs JavaScript.</noscript></main>\n"
-         "<script type=\"application/json\" id=\"data\">\n{\"runs\":[";
+  out +=
+      "</style></head>\n<body><main><noscript>This report needs JavaScript.</noscript></main>\n"
+      "<script type=\"application/json\" id=\"data\">\n{\"runs\":[";
   out += data;
   out += "]}\n</script>\n<script>\n";
   out += assets::kUPlotJs;

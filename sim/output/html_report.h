@@ -16,8 +16,8 @@ struct HtmlOptions {
   std::size_t max_points = 20'000;
 };
 
-/// One self-contained page: figures, sortable table of ops, timeline with pan, zoom and search, counters, notes; with
-/// several runs also a table that compares them. Works offline from file://. Deterministic bytes.
+/// One self-contained page: figures, sortable table of ops, timeline with pan, zoom and search, counters,
+/// notes; with several runs also a table that compares them. Works offline from file://. Deterministic bytes.
 /// REQUIRES: at least one run.
 std::string HtmlReport(const std::vector<RunData>& runs, const HtmlOptions& options = {});
 

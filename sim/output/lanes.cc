@@ -40,7 +40,8 @@ std::vector<Lane> AssignLanes(const Timeline& t) {
     SPILLWAY_CHECK(slice.track >= 0 && static_cast<std::size_t>(slice.track) < t.tracks.size());
     auto& lanes = open[static_cast<std::size_t>(slice.track)];
     const bool exclusive = t.tracks[static_cast<std::size_t>(slice.track)].kind == TrackKind::kDmaQueue;
-    auto lane = std::find_if(lanes.begin(), lanes.end(), [&](OpenLane& l) { return Fits(l, slice, exclusive); });
+    auto lane =
+        std::find_if(lanes.begin(), lanes.end(), [&](OpenLane& l) { return Fits(l, slice, exclusive); });
     if (lane == lanes.end()) lane = lanes.insert(lanes.end(), OpenLane());
     lane->slices.push_back(i);
     lane->ends.push_back(slice.end);
@@ -59,10 +60,13 @@ std::vector<Lane> AssignLanes(const Timeline& t) {
 std::string SliceLabel(const Slice& slice, const Timeline& t, const std::vector<std::string>& op_names) {
   const std::string op = slice.op >= 0 ? op_names.at(static_cast<std::size_t>(slice.op)) : std::string();
   if (slice.kind == "op") return op.empty() ? slice.kind : op;
-  if (slice.kind == "wait" && slice.stall != timeline::Stall::kNone) return fmt::format("wait: {}", StallName(slice.stall));
+  if (slice.kind == "wait" && slice.stall != timeline::Stall::kNone)
+    return fmt::format("wait: {}", StallName(slice.stall));
   if (t.tracks.at(static_cast<std::size_t>(slice.track)).kind != TrackKind::kDmaQueue) return slice.kind;
   const std::string& what = slice.buffer >= 0 ? t.buffers.at(static_cast<std::size_t>(slice.buffer)) : op;
-  const std::string kind = slice.kind == "dma_read" ? "read" : slice.kind == "dma_write" ? "write" : slice.kind;
+  const std::string kind = slice.kind == "dma_read"    ? "read"
+                           : slice.kind == "dma_write" ? "write"
+                                                       : slice.kind;
   return what.empty() ? kind : fmt::format("{} {}", kind, what);
 }
 

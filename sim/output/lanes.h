@@ -12,7 +12,7 @@ namespace spillway::output {
 /// One row of a viewer: slices of one track that nest (or, on DMA tracks, never overlap).
 struct Lane {
   int track = 0;
-  std::string name;              ///< The track's name; "dma 0 #2" for the second lane of several.
+  std::string name;                 ///< The track's name; "dma 0 #2" for the second lane of several.
   std::vector<std::size_t> slices;  ///< Indices into Timeline::slices, by start, then longest first.
 };
 

@@ -46,8 +46,8 @@ struct Event {
   Picos time;
   enum Kind : std::uint8_t { kEnd, kBegin, kCounter } kind;
   std::uint64_t track;
-  std::size_t index;   // slice, or counter
-  bool core;           // of equal times transfers come first: Perfetto draws flows in event order
+  std::size_t index;  // slice, or counter
+  bool core;          // of equal times transfers come first: Perfetto draws flows in event order
   double value;
 };
 
@@ -85,8 +85,9 @@ class Writer {
     pb::TrackDescriptor* track = packet.mutable_track_descriptor();
     track->set_uuid(kRoot);
     track->set_name(ValidUtf8(fmt::format("TPU {}: {}", run_.summary.chip, run_.summary.module)));
-    track->set_description(ValidUtf8(fmt::format("Spillway {} replay of {}, plan {}. Exact times are in start_ps and end_ps.",
-                                                 run_.summary.version, run_.summary.input, run_.summary.plan)));
+    track->set_description(
+        ValidUtf8(fmt::format("Spillway {} replay of {}, plan {}. Exact times are in start_ps and end_ps.",
+                              run_.summary.version, run_.summary.input, run_.summary.plan)));
     track->set_child_ordering(pb::TrackDescriptor::EXPLICIT);
     Append(packet);
   }
@@ -112,10 +113,12 @@ class Writer {
   void CollectSlices() {
     for (const Lane& lane : AssignLanes(t_)) {
       const std::uint64_t track = DescribeChild(lane.name, nullptr);
-      const bool core = t_.tracks[static_cast<std::size_t>(lane.track)].kind != timeline::TrackKind::kDmaQueue;
+      const bool core =
+          t_.tracks[static_cast<std::size_t>(lane.track)].kind != timeline::TrackKind::kDmaQueue;
       VisitBrackets(lane, t_, [&](std::size_t i, bool begin) {
         const Slice& slice = t_.slices[i];
-        events_.push_back({begin ? slice.start : slice.end, begin ? Event::kBegin : Event::kEnd, track, i, core, 0});
+        events_.push_back(
+            {begin ? slice.start : slice.end, begin ? Event::kBegin : Event::kEnd, track, i, core, 0});
       });
     }
   }
@@ -123,7 +126,8 @@ class Writer {
   void CollectCounters() {
     for (std::size_t c = 0; c < t_.counters.size(); ++c) {
       const std::uint64_t track = DescribeChild(t_.counters[c].name, &t_.counters[c]);
-      for (const auto& [time, value] : t_.counters[c].points) events_.push_back({time, Event::kCounter, track, c, true, value});
+      for (const auto& [time, value] : t_.counters[c].points)
+        events_.push_back({time, Event::kCounter, track, c, true, value});
     }
   }
 
@@ -154,7 +158,8 @@ class Writer {
     Annotate(event, "start_ps", slice.start, &news);
     Annotate(event, "end_ps", slice.end, &news);
     if (slice.op >= 0) Annotate(event, "op", op_names_[static_cast<std::size_t>(slice.op)], &news);
-    if (slice.buffer >= 0) Annotate(event, "buffer", t_.buffers[static_cast<std::size_t>(slice.buffer)], &news);
+    if (slice.buffer >= 0)
+      Annotate(event, "buffer", t_.buffers[static_cast<std::size_t>(slice.buffer)], &news);
     if (slice.bytes != 0) Annotate(event, "bytes", slice.bytes, &news);
     if (slice.address >= 0) Annotate(event, "address", slice.address, &news);
     if (slice.stall != timeline::Stall::kNone) Annotate(event, "stall", StallName(slice.stall), &news);

@@ -17,7 +17,7 @@ struct RunData {
 
 /// One file of a result, in memory: writers make bytes, `files.h` puts them on disk.
 struct OutputFile {
-  std::string path;      ///< Relative to the output directory, '/' between folders.
+  std::string path;  ///< Relative to the output directory, '/' between folders.
   std::string contents;
 };
 

@@ -54,7 +54,8 @@ Status WriteRunDirectory(const std::string& dir, const RunData& run, const RunDi
   if (auto status = WriteFiles(dir, *files); !status.ok()) return status;
   for (const Format& format : Formats()) {
     for (const std::string& name : format.files) {
-      const bool written = std::any_of(files->begin(), files->end(), [&](const OutputFile& f) { return f.path == name; });
+      const bool written =
+          std::any_of(files->begin(), files->end(), [&](const OutputFile& f) { return f.path == name; });
       std::error_code ignored;
       if (!written) fs::remove(fs::path(dir) / name, ignored);
     }
@@ -67,7 +68,8 @@ Result<RunData> ReadRunDirectory(const std::string& dir) {
   std::error_code error;
   if (!fs::exists(root, error)) return Error(fmt::format("cannot open '{}': no such directory", dir));
   if (!fs::is_directory(root, error)) {
-    return Error(fmt::format("'{}' is not a run directory", dir), "name a directory made by `spillway run -o DIR`");
+    return Error(fmt::format("'{}' is not a run directory", dir),
+                 "name a directory made by `spillway run -o DIR`");
   }
   if (!fs::exists(root / "summary.json", error)) {
     return Error(fmt::format("'{}' has no summary.json: not a run directory", dir),

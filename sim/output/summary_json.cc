@@ -98,7 +98,9 @@ void VisitHead(Self& s, Visit&& visit) {
 struct Writer {
   Json& out;
   template <class T>
-  void operator()(const char* key, const T& value) const { out[key] = value; }
+  void operator()(const char* key, const T& value) const {
+    out[key] = value;
+  }
   void operator()(const char* key, const StallTimes& value) const {
     Json object = Json::object();
     VisitStalls(value, Writer{object});
@@ -112,8 +114,12 @@ class Reader {
   Reader(const Json& object, std::string path, std::string& problem)
       : object_(object), path_(std::move(path)), problem_(problem) {}
 
-  void operator()(const char* key, std::string& value) const { Read(key, value, &Json::is_string, "a string"); }
-  void operator()(const char* key, bool& value) const { Read(key, value, &Json::is_boolean, "true or false"); }
+  void operator()(const char* key, std::string& value) const {
+    Read(key, value, &Json::is_string, "a string");
+  }
+  void operator()(const char* key, bool& value) const {
+    Read(key, value, &Json::is_boolean, "true or false");
+  }
   void operator()(const char* key, double& value) const {
     const auto found = object_.find(key);
     if (found == object_.end() || found->is_null()) return;
@@ -249,7 +255,8 @@ Result<Summary> ReadSummaryJson(std::string_view text, const std::string& file) 
   });
   reader("notes", s.notes);
   reader.Structs("ops", s.ops, [](OpSummary& op, const Reader& item) { VisitOp(op, item); });
-  reader.Structs("buffers", s.buffers, [](BufferSummary& buffer, const Reader& item) { VisitBuffer(buffer, item); });
+  reader.Structs("buffers", s.buffers,
+                 [](BufferSummary& buffer, const Reader& item) { VisitBuffer(buffer, item); });
   if (!problem.empty()) return fail(problem);
   return s;
 }

@@ -13,8 +13,8 @@ namespace spillway::output {
 inline constexpr const char* kSummarySchema = "spillway.summary/1";
 
 struct JsonOptions {
-  int indent = 2;          ///< -1: one line.
-  bool buffers = true;     ///< With the list of buffers.
+  int indent = 2;       ///< -1: one line.
+  bool buffers = true;  ///< With the list of buffers.
 };
 
 /// One object, keys in a fixed order, integers exact, a final newline. The same summary gives the same bytes.

@@ -108,7 +108,8 @@ std::vector<std::size_t> Fit(std::vector<Column>& columns, std::size_t available
 }  // namespace
 
 std::size_t DisplayWidth(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !IsContinuation(c); }));
 }
 
 std::string Elide(std::string_view text, std::size_t width, bool unicode) {

@@ -92,8 +92,9 @@ std::string ZeroBytes(Bytes bytes) { return bytes == 0 ? "0" : ShortBytes(bytes)
 std::string Head(const Summary& s, const Painter& paint) {
   const std::size_t width = paint.options().width;
   const bool unicode = paint.options().unicode;
-  std::string title = fmt::format("{} on {}, plan {}", Elide(s.module.empty() ? "(module)" : s.module, width / 2, unicode),
-                                  Elide(s.chip, 24, unicode), Elide(s.plan, 32, unicode));
+  std::string title =
+      fmt::format("{} on {}, plan {}", Elide(s.module.empty() ? "(module)" : s.module, width / 2, unicode),
+                  Elide(s.chip, 24, unicode), Elide(s.plan, 32, unicode));
   std::string out = paint(kBold, title);
   const std::size_t used = DisplayWidth(title);
   if (!s.input.empty() && used + 12 < width) {
@@ -101,24 +102,28 @@ std::string Head(const Summary& s, const Painter& paint) {
     out += std::string(width - used - DisplayWidth(input), ' ') + paint(kDim, input);
   }
   out += "\n\n";
-  if (!s.complete) out += paint.Line("stopped", paint(kRed, "interrupted or at a limit: figures cover what ran"));
+  if (!s.complete)
+    out += paint.Line("stopped", paint(kRed, "interrupted or at a limit: figures cover what ran"));
 
   std::string time = paint(kBold, s.makespan_ps == 0 ? "0 ps" : ShortDuration(s.makespan_ps));
   if (s.cycles > 0) {
     time += fmt::format("   {} cycles", WithCommas(s.cycles));
     if (s.makespan_ps > 0) {
-      time += fmt::format(" at {:.4g} MHz", 1e6 * static_cast<double>(s.cycles) / static_cast<double>(s.makespan_ps));
+      time += fmt::format(" at {:.4g} MHz",
+                          1e6 * static_cast<double>(s.cycles) / static_cast<double>(s.makespan_ps));
     }
   }
   out += paint.Line("makespan", time);
 
   const double span = static_cast<double>(s.makespan_ps);
-  std::string hbm = fmt::format("read {}, written {}", ZeroBytes(s.hbm_read_bytes), ZeroBytes(s.hbm_write_bytes));
+  std::string hbm =
+      fmt::format("read {}, written {}", ZeroBytes(s.hbm_read_bytes), ZeroBytes(s.hbm_write_bytes));
   if (s.hbm_bytes_per_second > 0) {
     hbm += fmt::format("   {}", Rate(s.hbm_bytes_per_second));
     if (s.hbm_peak_bytes_per_second > 0) {
-      hbm += fmt::format(" = {:.1f}% of the {} peak", 100 * s.hbm_bytes_per_second / s.hbm_peak_bytes_per_second,
-                         Rate(s.hbm_peak_bytes_per_second));
+      hbm +=
+          fmt::format(" = {:.1f}% of the {} peak", 100 * s.hbm_bytes_per_second / s.hbm_peak_bytes_per_second,
+                      Rate(s.hbm_peak_bytes_per_second));
     }
     if (span > 0) hbm += fmt::format(", busy {:.1f}%", 100 * static_cast<double>(s.hbm_busy_ps) / span);
   }
@@ -126,8 +131,9 @@ std::string Head(const Summary& s, const Painter& paint) {
 
   std::string vmem = fmt::format("peak {}", ZeroBytes(s.vmem_peak_bytes));
   if (s.vmem_capacity_bytes > 0) {
-    vmem += fmt::format(" of {} ({:.1f}%)", ShortBytes(s.vmem_capacity_bytes),
-                        100 * static_cast<double>(s.vmem_peak_bytes) / static_cast<double>(s.vmem_capacity_bytes));
+    vmem += fmt::format(
+        " of {} ({:.1f}%)", ShortBytes(s.vmem_capacity_bytes),
+        100 * static_cast<double>(s.vmem_peak_bytes) / static_cast<double>(s.vmem_capacity_bytes));
   }
   if (!s.vmem_peak_at.empty()) vmem += " in " + Elide(s.vmem_peak_at, width / 3, unicode);
   if (s.vmem_buffers_bytes > 0) vmem += fmt::format(", buffers alone {}", ShortBytes(s.vmem_buffers_bytes));
@@ -157,7 +163,8 @@ std::string ComputeSources(const Summary& s) {
 std::string KindOf(const OpSummary& op) {
   if (op.kind.empty()) return op.op_class.empty() ? op.opcode : op.op_class;
   std::string plain = op.kind.substr(op.kind[0] == 'k' ? 1 : 0);
-  std::transform(plain.begin(), plain.end(), plain.begin(), [](unsigned char ch) { return std::tolower(ch); });
+  std::transform(plain.begin(), plain.end(), plain.begin(),
+                 [](unsigned char ch) { return std::tolower(ch); });
   return op.op_class.empty() || op.op_class == plain ? op.kind : op.kind + "/" + op.op_class;
 }
 
@@ -177,13 +184,35 @@ std::string ShareOfPeak(const Summary& s, const OpSummary& op) {
   if (op.busy_ps <= 0 || s.hbm_peak_bytes_per_second <= 0) return "-";
   const double bytes = static_cast<double>(op.hbm_read_bytes) + static_cast<double>(op.hbm_write_bytes);
   if (bytes == 0) return "-";
-  return fmt::format("{:.0f}%", 100 * bytes / (static_cast<double>(op.busy_ps) / 1e12) / s.hbm_peak_bytes_per_second);
+  return fmt::format("{:.0f}%",
+                     100 * bytes / (static_cast<double>(op.busy_ps) / 1e12) / s.hbm_peak_bytes_per_second);
 }
 
 std::string OpTable(const Summary& s, const std::vector<std::size_t>& rows, const Painter& paint) {
   const bool unicode = paint.options().unicode;
-  enum { kOp, kKind, kRuns, kTime, kShare, kBar, kIn, kOut, kPeak, kCompute, kWait, kMostly, kRead, kWrite,
-         kEnds, kOther, kBound, kSource, kBand, kWhere, kCount };
+  enum {
+    kOp,
+    kKind,
+    kRuns,
+    kTime,
+    kShare,
+    kBar,
+    kIn,
+    kOut,
+    kPeak,
+    kCompute,
+    kWait,
+    kMostly,
+    kRead,
+    kWrite,
+    kEnds,
+    kOther,
+    kBound,
+    kSource,
+    kBand,
+    kWhere,
+    kCount
+  };
   std::vector<Column> c(kCount);
   const auto define = [&c](int i, const char* header, bool right, int priority) {
     c[static_cast<std::size_t>(i)].header = header;
@@ -268,9 +297,11 @@ std::string Ops(const Summary& s, const Painter& paint) {
     OpSummary sum;
     sum.busy_ps = rest;
     const char* dots = paint.options().unicode ? "…" : "...";
-    tail = fmt::format("  {} and {} more ops: {} ({}), HBM in {}, out {}\n", dots, WithCommas(static_cast<std::int64_t>(rows.size() - limit)),
-                       ShortDuration(rest), Percent(ShareOfMakespan(s, sum)), ZeroBytes(read), ZeroBytes(written));
-    out = paint(kDim, fmt::format("  the {} longest of {} ops\n", limit, WithCommas(static_cast<std::int64_t>(rows.size()))));
+    tail = fmt::format("  {} and {} more ops: {} ({}), HBM in {}, out {}\n", dots,
+                       WithCommas(static_cast<std::int64_t>(rows.size() - limit)), ShortDuration(rest),
+                       Percent(ShareOfMakespan(s, sum)), ZeroBytes(read), ZeroBytes(written));
+    out = paint(kDim, fmt::format("  the {} longest of {} ops\n", limit,
+                                  WithCommas(static_cast<std::int64_t>(rows.size()))));
     rows.resize(limit);
   }
   out += OpTable(s, rows, paint) + paint(kDim, tail);
@@ -296,9 +327,10 @@ std::string Unmodelled(const Summary& s, const Painter& paint) {
     if (by_reason[reason].empty()) reasons.push_back(reason);
     by_reason[reason].push_back(name);
   }
-  std::string out = paint(kYellow, fmt::format("  * unmodelled: {} op{}, {} of the time\n", s.unmodelled_ops.size(),
-                                               s.unmodelled_ops.size() == 1 ? "" : "s",
-                                               s.unmodelled_share_of_time > 0 ? Percent(s.unmodelled_share_of_time) : "0%"));
+  std::string out = paint(
+      kYellow, fmt::format("  * unmodelled: {} op{}, {} of the time\n", s.unmodelled_ops.size(),
+                           s.unmodelled_ops.size() == 1 ? "" : "s",
+                           s.unmodelled_share_of_time > 0 ? Percent(s.unmodelled_share_of_time) : "0%"));
   const std::size_t width = std::max<std::size_t>(paint.options().width, 40) - 4;
   constexpr std::size_t kNames = 4;
   for (const std::string& reason : reasons) {

@@ -57,7 +57,8 @@ std::vector<std::pair<Picos, double>> CountOpen(const timeline::Timeline& t, Cho
     edges.emplace_back(slice.start, 1);
     edges.emplace_back(slice.end, -1);
   }
-  std::stable_sort(edges.begin(), edges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::pair<Picos, double>> out = {{0, 0}};
   int open = 0;
   for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -102,7 +103,8 @@ std::vector<Signal> Collect(const timeline::Timeline& t) {
 std::string Change(const Signal& signal, std::size_t index, double value) {
   switch (signal.type) {
     case Signal::Type::kWire: return fmt::format("{}{}\n", value > 0 ? 1 : 0, Code(index));
-    case Signal::Type::kInteger: return fmt::format("b{} {}\n", Binary(static_cast<std::uint64_t>(value)), Code(index));
+    case Signal::Type::kInteger:
+      return fmt::format("b{} {}\n", Binary(static_cast<std::uint64_t>(value)), Code(index));
     case Signal::Type::kReal: return fmt::format("r{} {}\n", std::isfinite(value) ? value : 0, Code(index));
   }
   return "";

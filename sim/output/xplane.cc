@@ -33,7 +33,8 @@ class Plane {
     plane_.set_id(1);
     plane_.set_name("/device:TPU:0");
     if (s.makespan_ps > 0) {
-      AddStat(plane_, "clock_rate", 1e12 * static_cast<double>(s.cycles) / static_cast<double>(s.makespan_ps));
+      AddStat(plane_, "clock_rate",
+              1e12 * static_cast<double>(s.cycles) / static_cast<double>(s.makespan_ps));
     }
     AddStat(plane_, "peak_hbm_bw_gigabytes_per_second", s.hbm_peak_bytes_per_second / 1e9);
     AddStat(plane_, "device_type_string", ValidUtf8(s.chip));
@@ -168,7 +169,8 @@ class Plane {
     pb::XLine* line = AddLine("_counters_");
     for (const auto& counter : t_.counters) {
       const std::string name = fmt::format("{} ({})", counter.name, counter.unit);
-      for (const auto& [time, value] : counter.points) AddStat(*AddEvent(line, name, time, time), "value", value);
+      for (const auto& [time, value] : counter.points)
+        AddStat(*AddEvent(line, name, time, time), "value", value);
     }
   }
 

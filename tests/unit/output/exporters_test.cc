@@ -21,7 +21,9 @@ using Catch::Matchers::Contains;
 struct XEvent {
   std::string name;
   std::int64_t start, duration;
-  bool operator==(const XEvent& o) const { return name == o.name && start == o.start && duration == o.duration; }
+  bool operator==(const XEvent& o) const {
+    return name == o.name && start == o.start && duration == o.duration;
+  }
 };
 
 std::map<std::string, std::vector<XEvent>> DecodeXPlane(const std::string& bytes) {
@@ -55,7 +57,8 @@ TEST_CASE("XPlane has XProf's lines and exact picoseconds") {
   const auto lines = DecodeXPlane(XPlaneProfile(SmallRun()));
   CHECK(lines.at("Steps") == std::vector<XEvent>{{"0", 0, 10'000'123}});
   CHECK(lines.at("XLA Modules") == std::vector<XEvent>{{"jit_small", 0, 10'000'123}});
-  CHECK(lines.at("XLA Ops") == std::vector<XEvent>{{"fusion.1", 0, 6'000'001}, {"custom-call.2", 6'000'001, 4'000'122}});
+  CHECK(lines.at("XLA Ops") ==
+        std::vector<XEvent>{{"fusion.1", 0, 6'000'001}, {"custom-call.2", 6'000'001, 4'000'122}});
   CHECK(lines.at("dma 0") == std::vector<XEvent>{{"read p0", 0, 1'000'000}});
   CHECK(lines.at("dma 0 #2") == std::vector<XEvent>{{"read p0", 500'000, 1'500'007}});
   CHECK(lines.at("core compute and waits").size() == 2);
@@ -71,11 +74,14 @@ TEST_CASE("XPlane ops carry program, symbol, category and bytes as metadata") {
     const Wire metadata = entry.Message(2);
     if (metadata.Text(2) != "custom-call.2") continue;
     for (const Wire& stat : metadata.All(5)) {
-      found[names.at(stat.Number(1))] = stat.Has(5) ? stat.Text(5) : std::to_string(stat.Number(3) + stat.Number(4));
+      found[names.at(stat.Number(1))] =
+          stat.Has(5) ? stat.Text(5) : std::to_string(stat.Number(3) + stat.Number(4));
     }
   }
   // 1 MiB in and out over three executions.
-  CHECK(found == std::map<std::string, std::string>{{"program_id", "1"}, {"symbol_id", "2"}, {"hlo_category", "custom-call"},
+  CHECK(found == std::map<std::string, std::string>{{"program_id", "1"},
+                                                    {"symbol_id", "2"},
+                                                    {"hlo_category", "custom-call"},
                                                     {"bytes_accessed", "699050"}});
 }
 

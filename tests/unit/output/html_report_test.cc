@@ -70,7 +70,8 @@ TEST_CASE("a long run is thinned: slices merged, counters by their envelope, and
     run.timeline.slices.push_back(slice);
   }
   run.timeline.counters = {{"c", "B", {}}};
-  for (int i = 0; i < 10'000; ++i) run.timeline.counters[0].points.emplace_back(1000 * i, i == 5'000 ? 99 : i % 7);
+  for (int i = 0; i < 10'000; ++i)
+    run.timeline.counters[0].points.emplace_back(1000 * i, i == 5'000 ? 99 : i % 7);
   HtmlOptions options;
   options.max_slices = 5'000;
   options.max_points = 400;

@@ -23,7 +23,7 @@ struct Track {
 
 struct Decoded {
   std::map<std::uint64_t, Track> tracks;
-  std::map<std::uint64_t, std::string> flow_begins, flow_ends;  // flow -> track
+  std::map<std::uint64_t, std::string> flow_begins, flow_ends;                   // flow -> track
   std::map<std::string, std::set<std::pair<std::int64_t, std::int64_t>>> exact;  // name -> (start_ps, end_ps)
 };
 
@@ -118,9 +118,9 @@ TEST_CASE("a Perfetto trace has every track, nested slices, counters, flows and 
   const Decoded d = Decode(PerfettoTrace(SmallRun()));
   CHECK(d.tracks.size() == 1 + 5 + 3);
   CHECK(Named(d, "TPU v6e: jit_small").parent == 0);
-  CHECK(Named(d, "core").lines ==
-        std::vector<std::string>{"B 0 fusion.1", "B 0 wait: fill", "E 1000", "B 1000 compute", "E 6000", "E 6000",
-                                 "B 6000 custom-call.2", "E 10000"});
+  CHECK(Named(d, "core").lines == std::vector<std::string>{"B 0 fusion.1", "B 0 wait: fill", "E 1000",
+                                                           "B 1000 compute", "E 6000", "E 6000",
+                                                           "B 6000 custom-call.2", "E 10000"});
   CHECK(Named(d, "dma 0").lines == std::vector<std::string>{"B 0 read p0", "E 1000"});
   CHECK(Named(d, "dma 0 #2").lines == std::vector<std::string>{"B 500 read p0", "E 2000"});
   CHECK(Named(d, "dma 1").lines == std::vector<std::string>{"B 7000 write fusion.1", "E 10000"});
@@ -129,7 +129,8 @@ TEST_CASE("a Perfetto trace has every track, nested slices, counters, flows and 
   CHECK(Named(d, "vmem bytes").lines[0] == "C 0 2097152.000000");
   CHECK(d.exact.at("read p0").count({500'000, 2'000'007}) == 1);
   CHECK(d.exact.at("custom-call.2").count({6'000'001, 10'000'123}) == 1);
-  CHECK(d.flow_begins == std::map<std::uint64_t, std::string>{{1, "dma 0"}});  // from the transfer to the wait
+  CHECK(d.flow_begins ==
+        std::map<std::uint64_t, std::string>{{1, "dma 0"}});  // from the transfer to the wait
   CHECK(d.flow_ends == std::map<std::uint64_t, std::string>{{1, "core"}});
 }
 
@@ -144,9 +145,9 @@ TEST_CASE("Perfetto: hostile names, huge times, an empty run") {
 
 TEST_CASE("UTF-8: what is valid stays, the rest is replaced byte by byte") {
   CHECK(ValidUtf8("aé☃😀") == "aé☃😀");
-  CHECK(ValidUtf8("\xc0\xaf") == "\xEF\xBF\xBD\xEF\xBF\xBD");        // overlong
-  CHECK(ValidUtf8("\xed\xa0\x80").size() == 9);                        // surrogate
-  CHECK(ValidUtf8("\xe2\x98") == "\xEF\xBF\xBD\xEF\xBF\xBD");        // cut
+  CHECK(ValidUtf8("\xc0\xaf") == "\xEF\xBF\xBD\xEF\xBF\xBD");  // overlong
+  CHECK(ValidUtf8("\xed\xa0\x80").size() == 9);                // surrogate
+  CHECK(ValidUtf8("\xe2\x98") == "\xEF\xBF\xBD\xEF\xBF\xBD");  // cut
   CHECK(JsonString("a\"b\\\n</x>\x01") == "\"a\\\"b\\\\\\u000a\\u003c/x>\\u0001\"");
   CHECK(JsonString("\xE2\x80\xA8") == "\"\\u2028\"");
 }

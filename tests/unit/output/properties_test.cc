@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Properties over random timelines.
+#include <rapidcheck/catch.h>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
-#include <rapidcheck/catch.h>
 #include <set>
 
 #include "sample.h"
@@ -26,8 +27,9 @@ RunData AnyRun() {
     run.summary.ops.back().name = ValidUtf8(*rc::gen::arbitrary<std::string>());
   }
   for (int i = 0; i < tracks; ++i) {
-    run.timeline.tracks.push_back({std::to_string(i) + ValidUtf8(*rc::gen::arbitrary<std::string>()),
-                                   *rc::gen::element(TrackKind::kCore, TrackKind::kDmaQueue, TrackKind::kOther)});
+    run.timeline.tracks.push_back(
+        {std::to_string(i) + ValidUtf8(*rc::gen::arbitrary<std::string>()),
+         *rc::gen::element(TrackKind::kCore, TrackKind::kDmaQueue, TrackKind::kOther)});
   }
   run.timeline.buffers = {"b" + ValidUtf8(*rc::gen::arbitrary<std::string>())};
   const int slices = *rc::gen::inRange(0, 40);
@@ -46,7 +48,8 @@ RunData AnyRun() {
   }
   SortSlices(run.timeline);
   timeline::Counter counter{"c" + ValidUtf8(*rc::gen::arbitrary<std::string>()), "B/s", {}};
-  for (int i = *rc::gen::inRange(0, 10); i > 0; --i) counter.points.emplace_back(10 - i, *rc::gen::arbitrary<double>());
+  for (int i = *rc::gen::inRange(0, 10); i > 0; --i)
+    counter.points.emplace_back(10 - i, *rc::gen::arbitrary<double>());
   run.timeline.counters.push_back(std::move(counter));
   return run;
 }
@@ -86,7 +89,8 @@ TEST_CASE("property: every slice is in one lane, and lanes nest") {
         RC_ASSERT(t.slices[i].track == lane.track);
         const bool nested = open.empty() || t.slices[i].end <= t.slices[open.back()].end;
         RC_ASSERT(nested);
-        if (t.tracks[static_cast<std::size_t>(lane.track)].kind == TrackKind::kDmaQueue) RC_ASSERT(open.empty());
+        if (t.tracks[static_cast<std::size_t>(lane.track)].kind == TrackKind::kDmaQueue)
+          RC_ASSERT(open.empty());
         open.push_back(i);
         seen.insert(i);
       });

@@ -50,8 +50,9 @@ TEST_CASE("a run directory holds the contract's files and reads back to the same
     const std::string dir = temp / "a/b/run/";
     REQUIRE(WriteRunDirectory(dir, run, options).ok());
     CHECK(temp.List() == std::vector<std::string>{"a", "a/b", "a/b/run", "a/b/run/config.resolved.yaml",
-                                                  "a/b/run/counters.csv", "a/b/run/ops.csv", "a/b/run/slices.csv",
-                                                  "a/b/run/summary.json", "a/b/run/tracks.csv"});
+                                                  "a/b/run/counters.csv", "a/b/run/ops.csv",
+                                                  "a/b/run/slices.csv", "a/b/run/summary.json",
+                                                  "a/b/run/tracks.csv"});
     const auto back = ReadRunDirectory(dir);
     REQUIRE(back.ok());
     const auto before = RunDirectoryFiles(run, options), after = RunDirectoryFiles(*back, options);
@@ -144,7 +145,8 @@ TEST_CASE("formats are known by name") {
       for (std::size_t i = 0; i < files->size(); ++i) CHECK((*files)[i].contents == (*again)[i].contents);
     }
   }
-  CHECK(names == std::vector<std::string>{"perfetto", "xplane", "chrome", "csv", "json", "vcd", "gnuplot", "html"});
+  CHECK(names ==
+        std::vector<std::string>{"perfetto", "xplane", "chrome", "csv", "json", "vcd", "gnuplot", "html"});
   CHECK(RenderFormat("perfeto", {}).errors()[0].hint == "did you mean 'perfetto'?");
 }
 

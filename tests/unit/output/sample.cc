@@ -10,8 +10,8 @@ using timeline::Stall;
 using timeline::Summary;
 using timeline::TrackKind;
 
-OpSummary Op(const char* name, const char* kind, const char* op_class, Picos start, Picos end, Bytes in, Bytes out,
-             Cycles compute, const char* bound) {
+OpSummary Op(const char* name, const char* kind, const char* op_class, Picos start, Picos end, Bytes in,
+             Bytes out, Cycles compute, const char* bound) {
   OpSummary op;
   op.name = name;
   op.opcode = "fusion";
@@ -60,9 +60,12 @@ Summary NaiveAttentionSummary() {
   s.vmem_capacity_bytes = 128 * kMiB;
   s.vmem_peak_bytes = 18 * kMiB + 4096;
   s.vmem_peak_at = "fusion.1";
-  s.ops.push_back(Op("fusion.2", "kOutput", "output", 0, 101'300'000, 4 * kMiB, 128 * kMiB, 131'072, "memory"));
-  s.ops.push_back(Op("fusion.1", "kLoop", "input", 101'300'000, 298'000'000, 128 * kMiB, 128 * kMiB, 286'720, "memory"));
-  s.ops.push_back(Op("fusion", "kOutput", "output", 298'000'000, 409'143'000, 130 * kMiB, 2 * kMiB, 139'264, "memory"));
+  s.ops.push_back(
+      Op("fusion.2", "kOutput", "output", 0, 101'300'000, 4 * kMiB, 128 * kMiB, 131'072, "memory"));
+  s.ops.push_back(
+      Op("fusion.1", "kLoop", "input", 101'300'000, 298'000'000, 128 * kMiB, 128 * kMiB, 286'720, "memory"));
+  s.ops.push_back(
+      Op("fusion", "kOutput", "output", 298'000'000, 409'143'000, 130 * kMiB, 2 * kMiB, 139'264, "memory"));
   s.ops[0].stall_ps = {900'000, 23'000'000, 1'480'000, 1'020'000, 0};
   s.ops[1].stall_ps = {12'000'000, 18'000'000, 1'700'000, 1'150'000, 10'000};
   s.ops[2].stall_ps = {28'400'000, 0, 2'100'000, 700'000, 0};
@@ -109,10 +112,13 @@ RunData SmallRun() {
   s.ops[0].error_band = 0.125;
   s.ops[0].scoped_vmem_bytes = kMiB;
   s.ops[0].op_name = "jit(small)/add";
-  s.buffers.push_back({"fusion.1", "f32[512,512]{1,0:T(8,128)}", "hbm", kMiB, kMiB, 4096, "fusion.1", "custom-call.2", true});
+  s.buffers.push_back(
+      {"fusion.1", "f32[512,512]{1,0:T(8,128)}", "hbm", kMiB, kMiB, 4096, "fusion.1", "custom-call.2", true});
 
   timeline::Timeline& t = run.timeline;
-  t.tracks = {{"core", TrackKind::kCore}, {"core steps", TrackKind::kSteps}, {"dma 0", TrackKind::kDmaQueue},
+  t.tracks = {{"core", TrackKind::kCore},
+              {"core steps", TrackKind::kSteps},
+              {"dma 0", TrackKind::kDmaQueue},
               {"dma 1", TrackKind::kDmaQueue}};
   t.buffers = {"p0", "fusion.1", "unused"};
   t.slices.push_back(Make(0, 6'000'001, 0, "op", 0));

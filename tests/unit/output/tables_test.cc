@@ -26,20 +26,66 @@ TEST_CASE("summary JSON has the contract's keys in order and reads back to the s
   }
   const std::string json = SummaryJson(SmallRun().summary, {-1, true});
   std::size_t at = 0;
-  for (const char* key : {"schema", "version", "input", "module", "chip", "plan", "complete", "makespan_ps", "cycles", "hbm",
-                          "read_bytes", "write_bytes", "busy_ps", "bytes_per_second", "peak_bytes_per_second",
-                          "hbm_allocated_bytes", "vmem", "capacity_bytes", "peak_bytes", "peak_at", "buffers_bytes",
-                          "unmodelled", "ops", "share_of_time", "ops", "name", "opcode", "kind", "class", "start_ps",
-                          "end_ps", "steps", "hbm_read_bytes", "hbm_write_bytes", "dma_count", "compute_cycles",
-                          "compute_source", "bundles", "stall_ps", "dma_read", "dma_write", "fill", "drain", "other",
-                          "bound", "estimated_cycles", "buffers", "shape", "memory_space", "offset"}) {
+  for (const char* key : {"schema",
+                          "version",
+                          "input",
+                          "module",
+                          "chip",
+                          "plan",
+                          "complete",
+                          "makespan_ps",
+                          "cycles",
+                          "hbm",
+                          "read_bytes",
+                          "write_bytes",
+                          "busy_ps",
+                          "bytes_per_second",
+                          "peak_bytes_per_second",
+                          "hbm_allocated_bytes",
+                          "vmem",
+                          "capacity_bytes",
+                          "peak_bytes",
+                          "peak_at",
+                          "buffers_bytes",
+                          "unmodelled",
+                          "ops",
+                          "share_of_time",
+                          "ops",
+                          "name",
+                          "opcode",
+                          "kind",
+                          "class",
+                          "start_ps",
+                          "end_ps",
+                          "steps",
+                          "hbm_read_bytes",
+                          "hbm_write_bytes",
+                          "dma_count",
+                          "compute_cycles",
+                          "compute_source",
+                          "bundles",
+                          "stall_ps",
+                          "dma_read",
+                          "dma_write",
+                          "fill",
+                          "drain",
+                          "other",
+                          "bound",
+                          "estimated_cycles",
+                          "buffers",
+                          "shape",
+                          "memory_space",
+                          "offset"}) {
     const std::size_t found = json.find("\"" + std::string(key) + "\":", at);
     INFO(key);
     REQUIRE(found != std::string::npos);
     at = found + 1;
   }
   CHECK_THAT(json, Contains("\"makespan_ps\":10000123,"));
-  CHECK_THAT(json, Contains("\"stall_ps\":{\"dma_read\":1000000,\"dma_write\":0,\"fill\":999999,\"drain\":0,\"other\":0}"));
+  CHECK_THAT(
+      json,
+      Contains(
+          "\"stall_ps\":{\"dma_read\":1000000,\"dma_write\":0,\"fill\":999999,\"drain\":0,\"other\":0}"));
 }
 
 TEST_CASE("hostile names and huge values survive JSON") {
@@ -76,18 +122,21 @@ TEST_CASE("bad summaries are refused with a reason") {
 
 TEST_CASE("slices and counters have the documented form") {
   const RunData run = SmallRun();
-  CHECK_THAT(SlicesCsv(run), StartsWith("start_ps,end_ps,track,kind,op,buffer,bytes,address,stall,flow,op_index\n"
-                                        "0,6000001,core,op,fusion.1,,0,,,,0\n"
-                                        "0,1000000,core,wait,fusion.1,,0,,fill,1,0\n"
-                                        "0,3000000,core steps,step,fusion.1,,0,,,,0\n"
-                                        "0,1000000,dma 0,dma_read,fusion.1,p0,1048576,65536,,1,0\n"));
+  CHECK_THAT(SlicesCsv(run),
+             StartsWith("start_ps,end_ps,track,kind,op,buffer,bytes,address,stall,flow,op_index\n"
+                        "0,6000001,core,op,fusion.1,,0,,,,0\n"
+                        "0,1000000,core,wait,fusion.1,,0,,fill,1,0\n"
+                        "0,3000000,core steps,step,fusion.1,,0,,,,0\n"
+                        "0,1000000,dma 0,dma_read,fusion.1,p0,1048576,65536,,1,0\n"));
   CHECK(CountersCsv(run.timeline) ==
         "time_ps,counter,value\n0,hbm read,1250000000000\n0,vmem bytes,2097152\n1000000,hbm read,0.1\n"
         "2000007,hbm read,0\n10000123,vmem bytes,0\n");
   CHECK(TracksCsv(run.timeline) ==
         "type,name,detail\ntrack,core,core\ntrack,core steps,steps\ntrack,dma 0,dma\ntrack,dma 1,dma\n"
-        "counter,hbm read,B/s\ncounter,vmem bytes,B\ncounter,empty,count\nbuffer,p0,\nbuffer,fusion.1,\nbuffer,unused,\n");
-  CHECK_THAT(OpsCsv(run.summary), Contains("\ncustom-call.2,custom-call,,custom,6000001,10000123,4000122,3,64,"));
+        "counter,hbm read,B/s\ncounter,vmem "
+        "bytes,B\ncounter,empty,count\nbuffer,p0,\nbuffer,fusion.1,\nbuffer,unused,\n");
+  CHECK_THAT(OpsCsv(run.summary),
+             Contains("\ncustom-call.2,custom-call,,custom,6000001,10000123,4000122,3,64,"));
 }
 
 TEST_CASE("a timeline reads back from its tables without loss") {
@@ -100,9 +149,14 @@ TEST_CASE("a timeline reads back from its tables without loss") {
 }
 
 TEST_CASE("tables without tracks.csv and extra columns are enough for a timeline") {
-  const auto back = ReadTimelineTables(
-      {"start_ps,end_ps,track,kind,op,buffer,bytes,address,stall\n5,9,dma 3,dma_read,a,x,64,128,\n6,9,core,wait,,,0,,fill\n", "", ""},
-      {timeline::OpSummary{}, [] { timeline::OpSummary op; op.name = "a"; return op; }()});
+  const auto back = ReadTimelineTables({"start_ps,end_ps,track,kind,op,buffer,bytes,address,stall\n5,9,dma "
+                                        "3,dma_read,a,x,64,128,\n6,9,core,wait,,,0,,fill\n",
+                                        "", ""},
+                                       {timeline::OpSummary{}, [] {
+                                          timeline::OpSummary op;
+                                          op.name = "a";
+                                          return op;
+                                        }()});
   REQUIRE(back.ok());
   REQUIRE(back->slices.size() == 2);
   CHECK(back->slices[0].op == 1);
@@ -121,11 +175,13 @@ TEST_CASE("bad tables are refused with file and line") {
     return Render(read.errors()[0]);
   };
   CHECK_THAT(message("start_ps\n"), Contains("column 'end_ps' is missing"));
-  CHECK_THAT(message(header + "1,2,core,op,nobody,,0,,\n"), StartsWith("slices.csv:2:1: error: op 'nobody' is not in"));
+  CHECK_THAT(message(header + "1,2,core,op,nobody,,0,,\n"),
+             StartsWith("slices.csv:2:1: error: op 'nobody' is not in"));
   CHECK_THAT(message(header + "\"1\n\",2,core,op,,,0,,\n"), Contains("is not a number"));
   CHECK_THAT(message(header + "2,1,core,op,,,0,,\n"), Contains("must end at or after its start"));
   CHECK_THAT(message(header + "1,99999999999999999999,core,op,,,0,,\n"), Contains("not a number in range"));
-  CHECK_THAT(message(header + "1,2,core\n"), Contains("slices.csv:2:1: error: 3 fields where the header has 9"));
+  CHECK_THAT(message(header + "1,2,core\n"),
+             Contains("slices.csv:2:1: error: 3 fields where the header has 9"));
   CHECK_THAT(message(header + "1,2,\"core\n"), Contains("a quoted field never ends"));
   CHECK_THAT(message(header + "1,2,\"co\"re,op,,,0,,\n"), Contains("expected a comma"));
   CHECK_THAT(message(header + "1,2,core,op,,,0,,bored\n"), Contains("unknown stall 'bored'"));

@@ -48,7 +48,9 @@ TEST_CASE("the naive attention report shows every figure a person looks for") {
   const std::string text = TextSummary(NaiveAttentionSummary());
   CHECK_THAT(text, Contains("jit_attn on v6e, plan as-compiled"));
   CHECK_THAT(text, Contains("409.1 us   716,000 cycles at 1750 MHz"));
-  CHECK_THAT(text, Contains("read 262 MiB, written 258 MiB   1.333 TB/s = 81.3% of the 1.638 TB/s peak, busy 97.3%"));
+  CHECK_THAT(
+      text,
+      Contains("read 262 MiB, written 258 MiB   1.333 TB/s = 81.3% of the 1.638 TB/s peak, busy 97.3%"));
   CHECK_THAT(text, Contains("peak 18.0 MiB of 128 MiB (14.1%) in fusion.1"));
   CHECK_THAT(text, Contains("fusion.1  kLoop/input"));
   CHECK_THAT(text, Contains("write 87%"));
@@ -105,7 +107,8 @@ TEST_CASE("ASCII output has no byte above 127") {
   TextOptions options;
   options.unicode = false;
   options.width = 200;
-  for (const char c : TextSummary(NaiveAttentionSummary(), options)) CHECK(static_cast<unsigned char>(c) < 128);
+  for (const char c : TextSummary(NaiveAttentionSummary(), options))
+    CHECK(static_cast<unsigned char>(c) < 128);
 }
 
 }  // namespace

@@ -41,7 +41,9 @@ class Wire {
 
   std::size_t Count(int field) const { return fields_.count(field) ? fields_.at(field).size() : 0; }
   bool Has(int field) const { return Count(field) > 0; }
-  std::uint64_t Number(int field, std::size_t i = 0) const { return i < Count(field) ? fields_.at(field)[i].number : 0; }
+  std::uint64_t Number(int field, std::size_t i = 0) const {
+    return i < Count(field) ? fields_.at(field)[i].number : 0;
+  }
   std::int64_t Signed(int field) const { return static_cast<std::int64_t>(Number(field)); }
   double Double(int field) const {
     const std::uint64_t bits = Number(field);
@@ -49,7 +51,9 @@ class Wire {
     std::memcpy(&value, &bits, 8);
     return value;
   }
-  std::string Text(int field, std::size_t i = 0) const { return i < Count(field) ? fields_.at(field)[i].text : ""; }
+  std::string Text(int field, std::size_t i = 0) const {
+    return i < Count(field) ? fields_.at(field)[i].text : "";
+  }
   Wire Message(int field, std::size_t i = 0) const { return Wire(Text(field, i)); }
   std::vector<Wire> All(int field) const {
     std::vector<Wire> out;

@@ -7,10 +7,12 @@ namespace spillway::timeline {
 namespace {
 
 TEST_CASE("names of stalls and track kinds are reversible") {
-  for (const Stall stall : {Stall::kNone, Stall::kDmaRead, Stall::kDmaWrite, Stall::kFill, Stall::kDrain, Stall::kOther}) {
+  for (const Stall stall :
+       {Stall::kNone, Stall::kDmaRead, Stall::kDmaWrite, Stall::kFill, Stall::kDrain, Stall::kOther}) {
     CHECK(StallFromName(StallName(stall)) == stall);
   }
-  for (const TrackKind kind : {TrackKind::kCore, TrackKind::kSteps, TrackKind::kDmaQueue, TrackKind::kOther}) {
+  for (const TrackKind kind :
+       {TrackKind::kCore, TrackKind::kSteps, TrackKind::kDmaQueue, TrackKind::kOther}) {
     CHECK(TrackKindFromName(TrackKindName(kind)) == kind);
   }
   CHECK_FALSE(StallFromName("dma"));
