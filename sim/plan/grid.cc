@@ -62,9 +62,13 @@ std::optional<Grid> Match(const std::vector<LoopDim>& loops, const std::vector<s
   return grid;
 }
 
+/// Nothing if `order` names a dimension that does not exist.
 std::vector<LoopDim> Pick(const std::vector<LoopDim>& all, const std::vector<int>& order) {
   std::vector<LoopDim> loops;
-  for (int i : order) loops.push_back(all[i]);
+  for (int i : order) {
+    if (i < 0 || i >= static_cast<int>(all.size())) return {};
+    loops.push_back(all[i]);
+  }
   return loops;
 }
 

@@ -6,6 +6,8 @@
 namespace spillway::plan {
 namespace {
 
+constexpr double kMaxPieces = 4096;
+
 /// One level of a nested regular access: `count` pieces, `stride` bytes apart.
 struct Level {
   std::int64_t count = 1;
@@ -76,6 +78,13 @@ std::vector<Transfer> TransfersOf(const TileView& view, const Box& tiles, std::i
   if (levels.size() > 2) {
     base.outer = levels[2].count;
     base.outer_stride = levels[2].stride;
+  }
+  double pieces = 1;
+  for (std::size_t l = 3; l < levels.size(); ++l) pieces *= static_cast<double>(levels[l].count);
+  if (pieces > kMaxPieces) {
+    // Too ragged to list: keep the bytes and the run length, give up the far strides.
+    for (std::size_t l = 3; l < levels.size(); ++l) base.outer *= levels[l].count;
+    levels.resize(3);
   }
   transfers.push_back(base);
   for (std::size_t l = 3; l < levels.size(); ++l) {
@@ -159,7 +168,7 @@ void FitStream(Stream& stream, const Grid& grid) {
     if (!(stream.TilesAt(last_domain) == first_tiles)) stream.moves = true;
     for (std::size_t p = 0; p < stream.view.order.size(); ++p) {
       std::int64_t d = stream.view.order[p];
-      if (last.size() == first.size() && last[d].lo != first[d].lo) moving[p] = 1;
+      if (last.size() == first.size() && first.size() == stream.view.order.size() && last[d].lo != first[d].lo) moving[p] = 1;
     }
     weight *= grid.axes[a].trips;
   }

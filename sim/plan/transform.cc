@@ -110,6 +110,18 @@ int Find(const hlo::Dims& list, std::int64_t value) {
   return it == list.end() ? -1 : static_cast<int>(it - list.begin());
 }
 
+/// Attribute values beyond this are nonsense and could overflow what is computed from them.
+bool Sane(std::initializer_list<std::int64_t> values) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 40;
+  return std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v > -kLimit && v < kLimit; });
+}
+
+bool Sane(const hlo::WindowDimension& w) {
+  return Sane({w.size, w.stride, w.padding_low, w.padding_high, w.base_dilation, w.window_dilation}) && w.size >= 0 &&
+         w.stride < (std::int64_t{1} << 20) && w.stride > -(std::int64_t{1} << 20) &&
+         w.size * static_cast<double>(w.window_dilation) < 1e15;
+}
+
 Path ReduceOperand(const hlo::Instruction& reduce, const hlo::Shape& operand) {
   hlo::Dims reduced = hlo::DimensionsOf(reduce);
   std::vector<AffineDim> dims;
@@ -121,11 +133,15 @@ Path ReduceOperand(const hlo::Instruction& reduce, const hlo::Shape& operand) {
   return One(Affine(dims));
 }
 
-Path ConcatenateOperand(const hlo::Instruction& concatenate, int operand) {
+std::optional<Path> ConcatenateOperand(const hlo::Instruction& concatenate, int operand) {
   hlo::Dims along = hlo::DimensionsOf(concatenate);
   int axis = along.empty() ? 0 : static_cast<int>(along[0]);
   std::int64_t start = 0;
-  for (int i = 0; i < operand; ++i) start += concatenate.operands[i]->shape.dimensions[axis];
+  for (int i = 0; i < operand; ++i) {
+    const hlo::Shape& before = concatenate.operands[i]->shape;
+    if (axis < 0 || axis >= before.rank()) return std::nullopt;
+    start += before.dimensions[axis];
+  }
   std::vector<AffineDim> dims;
   const hlo::Dims& sizes = concatenate.operands[operand]->shape.dimensions;
   for (int d = 0; d < static_cast<int>(sizes.size()); ++d) dims.push_back(From(d, sizes[d], 1, d == axis ? -start : 0));
@@ -138,6 +154,7 @@ std::optional<Path> WindowedOperand(const hlo::Instruction& instruction, const h
   std::vector<AffineDim> dims;
   for (int d = 0; d < operand.rank(); ++d) {
     const hlo::WindowDimension& w = (*window)[d];
+    if (!Sane(w)) return std::nullopt;
     AffineDim dim = From(d, operand.dimensions[d], w.stride, -w.padding_low);
     dim.extra = (w.size - 1) * w.window_dilation;
     dim.div = std::max<std::int64_t>(w.base_dilation, 1);
@@ -151,6 +168,10 @@ std::optional<Path> ConvolutionOperand(const hlo::Instruction& conv, int operand
   if (!labels || conv.operands.size() < 2) return std::nullopt;
   std::vector<hlo::WindowDimension> window = hlo::WindowOf(conv).value_or(std::vector<hlo::WindowDimension>());
   window.resize(labels->output_spatial.size());
+  if (operand > 1 || labels->kernel_spatial.size() != window.size() || labels->input_spatial.size() != window.size() ||
+      !std::all_of(window.begin(), window.end(), [](const hlo::WindowDimension& w) { return Sane(w); })) {
+    return std::nullopt;
+  }
   int rank = conv.shape.rank();
   const hlo::Dims& sizes = conv.operands[operand]->shape.dimensions;
   std::vector<AffineDim> dims(sizes.size());
@@ -210,7 +231,11 @@ std::optional<Path> SliceOperand(const hlo::Instruction& slice, const hlo::Shape
   if (!ranges || static_cast<int>(ranges->size()) != operand.rank()) return std::nullopt;
   std::vector<AffineDim> dims;
   for (int d = 0; d < operand.rank(); ++d) {
-    dims.push_back(From(d, operand.dimensions[d], (*ranges)[d].stride, (*ranges)[d].start));
+    const hlo::SliceDimension& range = (*ranges)[d];
+    if (!Sane({range.start, range.limit}) || range.stride < 1 || range.stride > (std::int64_t{1} << 20)) {
+      return std::nullopt;
+    }
+    dims.push_back(From(d, operand.dimensions[d], range.stride, range.start));
   }
   return One(Affine(dims));
 }
@@ -220,6 +245,7 @@ std::optional<Path> PadOperand(const hlo::Instruction& pad, const hlo::Shape& op
   if (!padding || static_cast<int>(padding->size()) != operand.rank()) return std::nullopt;
   std::vector<AffineDim> dims;
   for (int d = 0; d < operand.rank(); ++d) {
+    if (!Sane({(*padding)[d].low, (*padding)[d].interior}) || (*padding)[d].interior < 0) return std::nullopt;
     AffineDim dim = From(d, operand.dimensions[d], 1, -(*padding)[d].low);
     dim.div = (*padding)[d].interior + 1;
     dims.push_back(dim);
@@ -340,8 +366,9 @@ hlo::Dims ContractionSizes(const hlo::Instruction& instruction) {
   hlo::Dims sizes;
   if (instruction.operands.size() < 2) return sizes;
   if (instruction.opcode == hlo::Opcode::kDot) {
+    const hlo::Dims& lhs = instruction.operands[0]->shape.dimensions;
     for (std::int64_t d : hlo::DotOf(instruction).lhs_contracting) {
-      sizes.push_back(instruction.operands[0]->shape.dimensions[d]);
+      if (d >= 0 && d < static_cast<std::int64_t>(lhs.size())) sizes.push_back(lhs[d]);
     }
   } else if (instruction.opcode == hlo::Opcode::kConvolution) {
     auto labels = hlo::ConvolutionOf(instruction);
@@ -350,7 +377,9 @@ hlo::Dims ContractionSizes(const hlo::Instruction& instruction) {
     const hlo::Dims& input = instruction.operands[0]->shape.dimensions;
     if (labels->input_feature < 0 || labels->input_feature >= static_cast<std::int64_t>(input.size())) return sizes;
     sizes.push_back(input[labels->input_feature]);
-    for (std::int64_t d : labels->kernel_spatial) sizes.push_back(kernel[d]);
+    for (std::int64_t d : labels->kernel_spatial) {
+      sizes.push_back(d >= 0 && d < static_cast<std::int64_t>(kernel.size()) ? kernel[d] : 1);
+    }
   }
   return sizes;
 }
@@ -378,7 +407,10 @@ Backward OperandWindow(const hlo::Instruction& instruction, int operand) {
     case Opcode::kTranspose: {
       hlo::Dims permutation = hlo::DimensionsOf(instruction), order(shape.rank(), 0);
       if (permutation.size() != order.size()) return use(std::nullopt);
-      for (std::size_t i = 0; i < permutation.size(); ++i) order[permutation[i]] = static_cast<std::int64_t>(i);
+      for (std::size_t i = 0; i < permutation.size(); ++i) {
+        if (permutation[i] < 0 || permutation[i] >= shape.rank()) return use(std::nullopt);
+        order[permutation[i]] = static_cast<std::int64_t>(i);
+      }
       return use(One(Select(order, shape.dimensions)));
     }
     case Opcode::kReshape:
@@ -448,6 +480,7 @@ std::optional<Path> ResultWindow(const hlo::Instruction& instruction, int operan
       if (from.ElementCount() != to.ElementCount()) return std::nullopt;
       return One(Reshape(from.dimensions, to.dimensions));
     case Opcode::kTranspose:
+      if (hlo::DimensionsOf(instruction).size() != to.dimensions.size()) return std::nullopt;
       return One(Select(hlo::DimensionsOf(instruction), to.dimensions));
     case Opcode::kReduce: {
       hlo::Dims reduced = hlo::DimensionsOf(instruction), order;
