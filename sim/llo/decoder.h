@@ -53,6 +53,8 @@ class Decoder {
   bool LowerDma(const Operation& operation, std::vector<Operand>& operands);
   void LowerGeneralDma(const Operation& operation, const std::vector<Operand>& operands, DmaSite* site);
   void TrackPointers(const Operation& operation, const std::vector<Operand>& operands);
+  /// "hbm", "vmem", "smem" or "sflag".
+  static std::optional<Space> PointerSpace(std::string_view name);
   std::optional<Space> PointerSpaceOf(const Operand& operand) const;
   bool LowerCall(const Operation& operation, const std::vector<Operand>& operands);
   bool LowerBranch(const Operation& operation);
@@ -87,6 +89,7 @@ class Decoder {
   std::set<std::string> assumed_opcodes_;       ///< Noted already.
   std::map<std::string, std::uint8_t> type_numbers_;
   std::map<int, Space> pointer_spaces_;         ///< By value number: what a pointer points into.
+  std::set<std::string> quotients_;             ///< Tokens of divisions that give the quotient only.
   std::map<std::string, int> divide_pops_;      ///< Token of a division: pops not yet seen.
   std::vector<std::string> register_origin_;    ///< SMEM symbol that a register was just loaded from.
   // The bundle being decoded.

@@ -36,6 +36,9 @@ enum class MicroOp : std::uint8_t {
   kDma, kWait, kFlagSet, kFlagAdd, kCall, kDelay, kUnknown,
 };
 
+/// `a` of a kPopDivide: which result of the oldest division; all but the first take it off the queue.
+constexpr std::uint16_t kQuotientFirst = 0, kRemainder = 1, kQuotientOnly = 2;
+
 /// `dst = op(a, b[, c])` if register `predicate` is true (false if `negate`).
 struct MicroInstruction {
   MicroOp op = MicroOp::kMove;

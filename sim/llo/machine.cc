@@ -339,8 +339,8 @@ bool Machine::Execute(const MicroInstruction& i, Event& event) {
         d = 0;
         return false;
       }
-      d = i.a == 0 ? divisions_.front().first : divisions_.front().second;
-      if (i.a != 0) divisions_.erase(divisions_.begin());
+      d = i.a == kRemainder ? divisions_.front().second : divisions_.front().first;
+      if (i.a != kQuotientFirst) divisions_.erase(divisions_.begin());
       return false;
     }
     case MicroOp::kAssumeZero: d = 0; ++assumed_values_; return false;

@@ -130,6 +130,13 @@ TEST_CASE("two pops of a division give quotient and remainder, one gives the rem
                                    "%s3_s3 = spop.drf %7", "%s4_s4 = sshll.u32 %s2_s2, 8", "%s5_s5 = sor.u32 %s4_s4, %s3_s3"};
   CHECK(Value(both, "%s5_s5") == 0x305);
   CHECK(Value({"%s1_s1 = smov 23", "%7 = sdivrem.u32 %s1_s1, 6", "%s2_s2 = spop.drf %7"}, "%s2_s2") == 5);
+  CHECK(Value({"%s1_s1 = smov 23", "%7 = sdivrem.u32 %s1_s1, 6 /* kRem */", "%s2_s2 = spop.drf %7"}, "%s2_s2") == 5);
+  CHECK(Value({"%s1_s1 = smov 23", "%7 = sdivrem.u32 %s1_s1, 6 /* kDiv */", "%s2_s2 = spop.drf %7"}, "%s2_s2") == 3);
+  // Two divisions in flight come out in order.
+  std::vector<std::string> two = {"%s1_s1 = smov 23", "%7 = sdivrem.u32 %s1_s1, 6", "%8 = sdivrem.u32 %s1_s1, 5",
+                                  "%s2_s2 = spop.drf %7", "%s3_s3 = spop.drf %8", "%s4_s4 = sshll.u32 %s2_s2, 8",
+                                  "%s5_s5 = sor.u32 %s4_s4, %s3_s3"};
+  CHECK(Value(two, "%s5_s5") == 0x503);
 }
 
 TEST_CASE("SMEM keeps words by computed address", "[llo]") {
@@ -199,6 +206,64 @@ TEST_CASE("a DMA reports bytes, runs, addresses, thread and flag", "[llo]") {
   RunTotals flags = other.Run();
   CHECK(flags.events[1].flag == flags.events[0].flag + 1);
   CHECK(flags.events[2].flag != flags.events[1].flag);
+}
+
+// 32 x 16 runs of 4 KiB: 4 tiles of 4 KiB apart, rows of 16 x 4 tiles, into a window of 32 rows.
+std::vector<std::string> GeneralDma(bool to_hbm) {
+  std::vector<std::string> bundles = {
+      "%s1_s0 = inlined_call_operand.hbm [shape: f32[512,32,128], index: 0, kind: input, shape index: {}]",
+      "%s2_s1 = smov 8192  ;;  %s3_s2 = smov 4096", "%s4_s3 = smov 16  ;;  %s5_s4 = smov 512",
+      "%s6_s5 = smov 128  ;;  %s7_s6 = smov 8", "%s8_s7 = scalar_lea.hbm %s1_s0, 128",
+      "%s9_s8 = scalar_lea.vmem [#allocation0], 64"};
+  for (int i = 0; i < 6; ++i) {
+    std::string at = i == 0 ? "" : fmt::format(" + $0x{}", i);
+    bundles.push_back(fmt::format("%{} = sst [smem:[#allocation5{}]] %s{}_s{}", 20 + i, at, 2 + i, 1 + i));
+  }
+  std::string pointers = to_hbm ? "/*src=*/%s9_s8, /*size_in_granules=*/65536, /*dst=*/%s8_s7"
+                                : "/*src=*/%s8_s7, /*size_in_granules=*/65536, /*dst=*/%s9_s8";
+  bundles.push_back("%30 = dma.general " + pointers +
+                    ", /*dst_syncflagno=*/[#allocation1], /*src_syncflagno=*/%s2_s1, /*stridedescaddr=*/[#allocation5], "
+                    "/*overrides=*/%s2_s1, /*dst_syncflagno_1=*/0");
+  return bundles;
+}
+
+TEST_CASE("a general DMA takes its strides from SMEM and its direction from its pointers", "[llo]") {
+  Program read(GeneralDma(false));
+  RunTotals run = read.Run();
+  REQUIRE(run.dmas == 1);
+  const Dma& dma = run.events[0].dma;
+  CHECK(dma.kind == Dma::Kind::kHbmToVmem);
+  CHECK(dma.bytes == 2097152);
+  CHECK(dma.chunk_bytes == 4096);
+  CHECK(dma.stride == 512 * 32);
+  CHECK(dma.outer == 32);
+  CHECK(dma.outer_stride == 8192 * 32);
+  CHECK(dma.source == 128 * 32);
+  Program write(GeneralDma(true));
+  const Dma back = write.Run().events[0].dma;
+  CHECK(back.kind == Dma::Kind::kVmemToHbm);
+  // On the HBM side now lie the destination strides, where the runs touch: rows of 64 KiB.
+  CHECK(back.chunk_bytes == 65536);
+  CHECK(back.stride == 4096 * 32);
+  CHECK(back.outer == 1);
+  CHECK(back.destination == 128 * 32);
+  // Strides that nobody wrote: one run.
+  std::vector<std::string> bare = GeneralDma(false);
+  bare[8] = "";
+  Program contiguous(bare);
+  CHECK(contiguous.Run().events[0].dma.chunk_bytes == 2097152);
+}
+
+TEST_CASE("a jump to a region whose mark the exit bundle's comment replaced goes there", "[llo]") {
+  Program program({"%4 = sbr.rel target = $region97", "", "", "", "", "%5 = vsyncadd [#allocation1], 1",
+                   "%6 = vsyncadd [#allocation1], 2 //exit bundle: %fusion = fusion(%a)"});
+  RunTotals run = program.Run();
+  REQUIRE(run.events.size() == 1);
+  CHECK(run.events[0].granules == 2);
+  CHECK(program.kernel.notes().empty());
+  Program lost({"%4 = sbr.rel target = $region97", "", "", "", "", ""});
+  CHECK(lost.Run().message == "k.txt:5: branch to a region that does not exist");
+  CHECK(lost.kernel.notes().size() == 1);
 }
 
 TEST_CASE("HBM pointers count 512 bytes on v5e, a DMA operand 32 bytes on both chips", "[llo]") {
