@@ -63,10 +63,22 @@ Report CheckHlo(std::string bytes, const std::string& shown) {
   return report;
 }
 
+/// A file that does not say what it is: most likely a chip, unless that is all that is wrong with it.
+Report CheckNameless(const std::string& path, const std::vector<std::string>& search) {
+  Report report = CheckChip(path, search);
+  for (Diagnostic& problem : report.problems) {
+    if (problem.message != "no 'schema'") continue;
+    problem.hint = "begin with 'schema: spillway.chip/1' or 'schema: spillway.workload/1'";
+    return {"YAML", "", {problem}};
+  }
+  return report;
+}
+
 Report CheckYaml(const std::string& text, const std::string& path, const std::vector<std::string>& search) {
   const std::string schema = config::SchemaOf(text);
   if (schema.rfind("spillway.workload/", 0) == 0) return CheckWorkload(path);
-  if (schema.empty() || schema.rfind("spillway.chip/", 0) == 0) return CheckChip(path, search);
+  if (schema.empty()) return CheckNameless(path, search);
+  if (schema.rfind("spillway.chip/", 0) == 0) return CheckChip(path, search);
   Diagnostic error = Error(fmt::format("unknown schema '{}'", schema), "known: spillway.chip/1, spillway.workload/1");
   error.file = path;
   return {"YAML", "", {error}};

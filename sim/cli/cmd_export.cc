@@ -66,6 +66,7 @@ Command ExportCommand() {
       {"output", 'o', "DIR", "where to write; - for standard output; without it, into RUNDIR", false,
        Complete::kDirectory},
   };
+  command.options.front().in_usage = true;
   command.notes = {"Prints the path of each file that it wrote."};
   command.examples = {{"spillway export out --format xplane -o profile && xprof --logdir profile",
                        "open a simulated run where real ones are opened"},

@@ -36,6 +36,7 @@ Command InspectCommand() {
                       "ops (default), buffers, program (kernels, transfers, loops) or vmem (its use over the schedule)",
                       false, Complete::kNothing, {"ops", "buffers", "program", "vmem"}}};
   for (Option& option : ChipOptions()) command.options.push_back(std::move(option));
+  command.options.push_back(BundlesOption());
   for (Option& option : InputOptions()) command.options.push_back(std::move(option));
   command.options.push_back(JsonOption());
   command.notes = {InputNote(), "Without --chip, v6e is assumed."};

@@ -30,8 +30,8 @@ Diagnostics CheckUsage(const Arguments& arguments) {
 std::string Measured(const Input& input) {
   std::string text;
   for (const config::WorkloadExpectation& expectation : input.expect) {
-    text += fmt::format("measured elsewhere: {} us ({} time; {})\n", expectation.measured_us, expectation.timer,
-                        expectation.source);
+    text += fmt::format("{}measured elsewhere: {} us ({} time; {})\n", text.empty() ? "\n" : "",
+                        expectation.measured_us, expectation.timer, expectation.source);
   }
   return text;
 }
@@ -114,8 +114,10 @@ Command RunCommand() {
   command.summary = "replay a compiled program on a chip and print where the time goes";
   command.positionals = {InputPositional()};
   command.options = ChipOptions();
+  command.options.front().in_usage = true;  // --chip
   command.options.push_back({"plan", 0, "PLAN", "how the program runs: as-compiled (the dump's own schedule)", false,
                              Complete::kNothing, PlanNames()});
+  command.options.push_back(BundlesOption());
   for (Option& option : InputOptions()) command.options.push_back(std::move(option));
   command.options.push_back({"output", 'o', "DIR", "write summary, tables, timeline and configuration into DIR", false,
                              Complete::kDirectory});

@@ -26,6 +26,7 @@ struct Option {
   bool repeat = false;               ///< May be given several times.
   Complete complete = Complete::kNothing;
   std::vector<std::string> choices = {};  ///< The only values taken; empty: anything.
+  bool in_usage = false;             ///< Shown in the usage line: hardly ever left out.
 };
 
 struct Positional {

@@ -5,6 +5,8 @@ namespace spillway::cli {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> commands = {
+      RunCommand(),
+      InspectCommand(),
       CheckCommand(),
       ExportCommand(),
       ReportCommand(),

@@ -99,6 +99,9 @@ std::string UsageLine(const Command& command) {
     const std::string name = positional.max == 1 ? positional.name : positional.name + "...";
     line += positional.min == 0 ? fmt::format(" [{}]", name) : " " + name;
   }
+  for (const Option& option : command.options) {
+    if (option.in_usage) line += fmt::format(" --{} {}", option.name, option.value);
+  }
   return line + (command.options.empty() ? "" : " [OPTIONS]");
 }
 

@@ -36,6 +36,8 @@ bool IsBinary(const std::string& bytes) {
   });
 }
 
+bool NamedProto(const std::string& file) { return EndsWith(file, ".pb") || EndsWith(file, ".pb.gz"); }
+
 std::size_t SizeOf(const hlo::Module& module) {
   std::size_t instructions = 0;
   for (const hlo::Computation& computation : module.computations) instructions += computation.instructions.size();
@@ -203,12 +205,21 @@ Diagnostics CheckWorkloadOptions(const InputRequest& request) {
 }  // namespace
 
 Result<Modules> ReadModules(std::string bytes, const std::string& file) {
-  if (IsBinary(bytes)) {
-    Diagnostic error = Error("this is not HLO text", kDumpHint);
-    error.file = file;
-    return error;
+  const bool named_proto = NamedProto(file);
+  if (!named_proto && !IsBinary(bytes)) return hlo::ParseModules(std::move(bytes), file);
+  Result<std::unique_ptr<hlo::Module>> module = hlo::ReadProto(std::move(bytes), file);
+  if (!module.ok()) {
+    Diagnostics errors = module.errors();
+    if (!named_proto) {
+      Diagnostic error = Error("this is neither HLO text nor an HLO proto", kDumpHint);
+      error.file = file;
+      errors = {error};
+    }
+    return errors;
   }
-  return hlo::ParseModules(std::move(bytes), file);
+  Modules modules;
+  modules.push_back(std::move(*module));
+  return modules;
 }
 
 std::vector<DumpModule> FindDumpModules(const std::string& directory) {

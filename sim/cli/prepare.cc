@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "sim/base/file.h"
 #include "sim/cli/common_options.h"
 #include "sim/cli/paths.h"
+#include "sim/llo/dump.h"
+#include "sim/plan/bundle_source.h"
 #include "sim/plan/planner.h"
 
 namespace spillway::cli {
@@ -13,6 +16,49 @@ namespace {
 Diagnostic NoChip(const Arguments& arguments) {
   const std::vector<std::string> chips = config::ListChips(ConfigSearchPath(arguments.All("config-path")));
   return Error("no chip is given", fmt::format("add --chip NAME, one of: {}", fmt::join(chips, ", ")));
+}
+
+/// What was found beside the dump only helps: if it cannot be read, the run goes on without it.
+void Demote(Session& session, const Diagnostics& errors, const std::string& consequence) {
+  for (Diagnostic diagnostic : errors) {
+    diagnostic.severity = Severity::kWarning;
+    diagnostic.hint = consequence;
+    session.console.Print(diagnostic);
+  }
+}
+
+void LoadAssignment(Session& session, Prepared& prepared) {
+  const std::string& file = prepared.input.assignment_file;
+  if (file.empty()) return;
+  const Result<std::string> text = ReadFile(file);
+  Result<plan::BufferAssignment> assignment =
+      text.ok() ? plan::BufferAssignment::Parse(*text, file) : Result<plan::BufferAssignment>(text.errors());
+  if (assignment.ok()) {
+    prepared.assignment = std::move(assignment).value();
+  } else {
+    Demote(session, assignment.errors(), "the buffer assignment is ignored; addresses come from our own allocator");
+  }
+}
+
+/// The compiler's bundles in place of the compute model. False, with the errors printed, if --llo names
+/// a directory that has none.
+bool UseBundles(Session& session, const Arguments& arguments, Prepared& prepared) {
+  const bool asked = arguments.Has("llo");
+  const std::string directory = asked ? arguments.Get("llo") : prepared.input.llo_directory;
+  if (directory.empty() || (asked && directory == "none")) return true;
+  std::vector<std::string> ops;
+  for (const plan::Op& op : prepared.program.ops) ops.push_back(op.name);
+  const Result<llo::Dump> dump = llo::Dump::Open(directory, ops);
+  if (dump.ok()) {
+    plan::AttachBundles(prepared.program, *dump, prepared.chip.config);
+    return true;
+  }
+  if (asked) {
+    session.console.Print(dump.errors());
+    return false;
+  }
+  Demote(session, dump.errors(), "compute time comes from the model instead of bundles");
+  return true;
 }
 
 void SayInput(Session& session, const Input& input) {
@@ -26,6 +72,11 @@ void SayInput(Session& session, const Input& input) {
 const std::vector<std::string>& PlanNames() {
   static const std::vector<std::string> names = {"as-compiled"};
   return names;
+}
+
+Option BundlesOption() {
+  return {"llo", 0, "DIR", "final bundles of the dump, for exact compute time; none: use the model even if INPUT has "
+          "bundles", false, Complete::kDirectory};
 }
 
 std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments, const std::string& default_chip,
@@ -52,9 +103,11 @@ std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments, 
   auto prepared = std::make_unique<Prepared>();
   prepared->input = std::move(input).value();
   prepared->chip = std::move(chip).value();
+  LoadAssignment(session, *prepared);
   plan::PlanInputs inputs;
   inputs.module = prepared->input.module.get();
   inputs.chip = &prepared->chip.config;
+  inputs.assignment = prepared->assignment ? &*prepared->assignment : nullptr;
   Diagnostics warnings;
   Result<plan::Program> program = plan::PlanAsCompiled(inputs, warnings);
   session.console.Print(warnings);
@@ -63,6 +116,10 @@ std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments, 
     return nullptr;
   }
   prepared->program = std::move(program).value();
+  if (!UseBundles(session, arguments, *prepared)) {
+    code = kExitBadInput;
+    return nullptr;
+  }
   return prepared;
 }
 

@@ -10,6 +10,7 @@
 #include "sim/cli/input.h"
 #include "sim/cli/session.h"
 #include "sim/config/config_loader.h"
+#include "sim/plan/buffer_assignment.h"
 #include "sim/plan/program.h"
 
 namespace spillway::cli {
@@ -18,13 +19,18 @@ namespace spillway::cli {
 struct Prepared {
   Input input;
   config::LoadedChip chip;
+  std::optional<plan::BufferAssignment> assignment;
   plan::Program program;
 };
 
 /// Plans that --plan takes.
 const std::vector<std::string>& PlanNames();
 
-/// Loads INPUT and the chip (complaining about both), then plans. `default_chip`: used, with a note, when
+/// --llo.
+Option BundlesOption();
+
+/// Loads INPUT and the chip (complaining about both), then plans: with real addresses
+/// if the dump has a buffer assignment, with the compiler's own bundles where --llo or the dump gives them. `default_chip`: used, with a note, when
 /// neither --chip nor the workload says; empty: that is a usage error. On failure the errors are printed and
 /// `code` says how to exit.
 std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments, const std::string& default_chip,

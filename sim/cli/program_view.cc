@@ -159,8 +159,9 @@ std::string TransferText(const plan::Program& program, const TransferGroup& grou
   const Transfer& t = group.example;
   std::string shape;
   if (t.chunks * t.outer > 1) shape = fmt::format(" ({} runs of {})", t.chunks * t.outer, FormatBytes(t.chunk_bytes));
-  return fmt::format("{} x {}{} {} {}", group.count, FormatBytes(t.bytes()), shape, DirectionName(t.direction),
-                     BufferName(program, t.buffer));
+  const std::string buffer = BufferName(program, t.buffer);
+  return fmt::format("{} x {}{} {}{}{}", group.count, FormatBytes(t.bytes()), shape, DirectionName(t.direction),
+                     buffer.empty() ? "" : " ", buffer);
 }
 
 /// The schedule as an indented text and as nested JSON.
@@ -192,8 +193,8 @@ class ProgramWriter {
     const Totals totals = TotalsOf(item);
     text_ += fmt::format("{}{} {}", indent, start ? "start" : "run", name);
     if (!start) {
-      text_ += fmt::format(": {} step{}, {} cycles of compute ({})", totals.steps, totals.steps == 1 ? "" : "s",
-                           totals.compute_cycles, op == nullptr ? "none" : SourceName(op->compute_source));
+      const std::string steps = totals.steps == 0 ? "" : fmt::format("{} steps, ", totals.steps);
+      text_ += fmt::format(": {}{} cycles of compute ({})", steps, output::WithCommas(totals.compute_cycles), op == nullptr ? "none" : SourceName(op->compute_source));
     }
     text_ += "\n";
     Json json = {{"kind", start ? "start" : "kernel"}, {"op", name}};

@@ -73,8 +73,8 @@ void Exchange(pid_t pid, const ProcessOptions& options, int in, int out, int err
   std::size_t sent = 0;
   bool interrupted = options.interrupt_after_ms == 0;
   while (out >= 0 || err >= 0) {
-    if (sent == options.input.size()) Close(in);
-    pollfd streams[] = {{in, POLLOUT, 0}, {out, POLLIN, 0}, {err, POLLIN, 0}};
+    if (sent == options.input.size() && !options.keep_input_open) Close(in);
+    pollfd streams[] = {{sent < options.input.size() ? in : -1, POLLOUT, 0}, {out, POLLIN, 0}, {err, POLLIN, 0}};
     poll(streams, 3, 20);
     const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
     if (!interrupted && elapsed >= options.interrupt_after_ms) {

@@ -12,6 +12,7 @@ namespace spillway::test {
 
 struct ProcessOptions {
   std::string input;                         ///< Standard input.
+  bool keep_input_open = false;              ///< Standard input never ends.
   std::map<std::string, std::string> env;    ///< Added to a small fixed environment.
   std::string directory;                     ///< Working directory; empty: the current one.
   std::string stdout_file;                   ///< Standard output goes there (e.g. /dev/full).
