@@ -159,9 +159,15 @@ std::int64_t ChannelWalker::Take(std::int64_t want, Batch& batch, std::vector<in
     } else {
       for (const std::int64_t offset : map.UnitsByDelta(channel_ ^ map.ChannelOf(packed))) {
         const std::int64_t low = std::max(position_, base + offset), high = std::min(end_, base + offset + unit);
-        if (low < high) taken += TakePiece(low, high, batch, touched);
+        if (low >= high) continue;
+        const std::int64_t stop = std::min(high, (low & ~(burst - 1)) + (want - taken) * burst);
+        taken += TakePiece(low, stop, batch, touched);
+        if (taken == want) {
+          position_ = stop;
+          break;
+        }
       }
-      position_ = std::min(end_, base + stripe);
+      if (taken < want) position_ = std::min(end_, base + stripe);
     }
     if (position_ >= end_) NextChunk();
   }

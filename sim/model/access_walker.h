@@ -62,7 +62,7 @@ class ChannelWalker {
  public:
   ChannelWalker(std::shared_ptr<const AccessShape> shape, int channel);
   std::int64_t left() const { return left_; }  ///< Bursts.
-  /// Moves at least min(want, left()) bursts into `batch`, completing the unit it is in. Appends the indices
+  /// Moves min(want, left()) bursts into `batch`, rounded up to whole stripes where they are whole. Appends the indices
   /// of the runs it touched to `touched` (repeats possible). Returns the bursts taken.
   std::int64_t Take(std::int64_t want, Batch& batch, std::vector<int>& touched);
 

@@ -10,6 +10,8 @@ namespace spillway::model {
 namespace {
 
 constexpr int kMaxBits = 48;
+constexpr int kMaxUnitBurstBits = 7;
+constexpr int kMaxStripeUnitBits = 12;
 
 int Parity(std::uint64_t word) { return __builtin_parityll(word); }
 
@@ -166,6 +168,9 @@ void AddressMap::BuildGeometry(std::uint64_t direct_channel, std::uint64_t direc
   while (above < bits_ && has(direct_bank, above)) ++above;
   if (above < bits_ && has(direct_column, above)) stripe_bits_ = above;
   if (channel_mask == 0) unit_bits_ = stripe_bits_;
+  unit_bits_ = std::min(unit_bits_, burst_bits_ + kMaxUnitBurstBits);
+  // Channels far up in the address: walk unit by unit instead.
+  if (stripe_bits_ - unit_bits_ > kMaxStripeUnitBits) stripe_bits_ = unit_bits_;
   tile_bits_ = stripe_bits_;
   while (tile_bits_ < bits_ && has(direct_column, tile_bits_) && !has(place_mask, tile_bits_)) ++tile_bits_;
 

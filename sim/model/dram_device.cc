@@ -125,7 +125,6 @@ void DramDevice::Issue(Command command, int index, std::int64_t row, Ticks tick)
       break;
     case Command::kPrechargeAll:
       for (Bank& each : banks_) {
-        if (each.row < 0) continue;
         each.row = -1;
         each.act_ok = std::max(each.act_ok, tick + clocks_.rp);
       }
