@@ -34,7 +34,7 @@ struct Column {
   std::vector<std::string> cells;
   std::vector<const char*> colors;  ///< Escape sequence per cell, empty or nullptr for none.
 };
-constexpr std::size_t kMinimumFlexible = 20;
+constexpr std::size_t kMinimumFlexible = 24;
 
 struct TableStyle {
   std::size_t width = 100;

@@ -7,7 +7,6 @@
 #include <cctype>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "sim/output/table.h"
 
@@ -181,7 +180,8 @@ std::string MainStall(const timeline::StallTimes& t) {
 
 // Mean HBM rate of an op while it runs, against the chip's peak.
 std::string ShareOfPeak(const Summary& s, const OpSummary& op) {
-  if (op.busy_ps <= 0 || s.hbm_peak_bytes_per_second <= 0) return "-";
+  // An asynchronous op returns before its bytes have moved: its rate would mean nothing.
+  if (op.busy_ps <= 0 || s.hbm_peak_bytes_per_second <= 0 || op.op_class == "async") return "-";
   const double bytes = static_cast<double>(op.hbm_read_bytes) + static_cast<double>(op.hbm_write_bytes);
   if (bytes == 0) return "-";
   return fmt::format("{:.0f}%",
@@ -280,9 +280,13 @@ std::string OpTable(const Summary& s, const std::vector<std::size_t>& rows, cons
 
 std::string Ops(const Summary& s, const Painter& paint) {
   if (s.ops.empty()) return "  no op takes time\n";
-  std::vector<std::size_t> rows(s.ops.size());
-  std::iota(rows.begin(), rows.end(), std::size_t{0});
   const std::size_t limit = paint.options().max_ops;
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < s.ops.size(); ++i) {
+    // A wait for a copy that is long done takes no time: noise, unless everything is asked for.
+    const OpSummary& op = s.ops[i];
+    if (limit == 0 || op.busy_ps > 0 || op.hbm_read_bytes > 0 || op.hbm_write_bytes > 0) rows.push_back(i);
+  }
   std::string out, tail;
   if (limit > 0 && rows.size() > limit) {
     std::stable_sort(rows.begin(), rows.end(),

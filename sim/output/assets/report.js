@@ -68,8 +68,9 @@ function splitOf(compute, stalls) {
   return bar;
 }
 const computePs = (s, op) => s.cycles ? op.compute_cycles * s.makespan_ps / s.cycles : 0;
+const opRate = op => op.busy_ps && op.class !== 'async' ? (op.hbm_read_bytes + op.hbm_write_bytes) / op.busy_ps * 1e12 : 0;
 function legend(items) { const l = $('div', 'legend'); for (const [c, n] of items) { const e = $('span'), b = $('b'); b.style.background = 'var(--' + c + ')'; e.append(b, n); l.append(e); } return l; }
-const kindOf = op => op.kind ? (op.class && 'k' + op.class !== op.kind.toLowerCase().replace(/^k/, 'k') ? op.kind + '/' + op.class : op.kind) : op.class || op.opcode;
+const kindOf = op => !op.kind ? op.class || op.opcode : op.class && 'k' + op.class !== op.kind.toLowerCase() ? op.kind + '/' + op.class : op.kind;
 
 function opsTable(s, zoomTo) {
   const sec = $('section'); const share = op => s.makespan_ps ? op.busy_ps / s.makespan_ps : 0;
@@ -85,7 +86,7 @@ function opsTable(s, zoomTo) {
     {name: 'share', key: share, show: op => percent(share(op))},
     {name: 'HBM in', key: op => op.hbm_read_bytes, show: op => dash(op.hbm_read_bytes, bytes)},
     {name: 'HBM out', key: op => op.hbm_write_bytes, show: op => dash(op.hbm_write_bytes, bytes)},
-    {name: 'rate', hint: 'HBM bytes over the time of the op', key: op => op.busy_ps ? (op.hbm_read_bytes + op.hbm_write_bytes) / op.busy_ps : 0, show: op => dash(op.busy_ps ? (op.hbm_read_bytes + op.hbm_write_bytes) / op.busy_ps * 1e12 : 0, rate)},
+    {name: 'rate', hint: 'HBM bytes over the time of the op; an asynchronous op returns before its bytes have moved', key: opRate, show: op => dash(opRate(op), rate)},
     {name: 'compute', key: op => op.compute_cycles, show: op => dash(computePs(s, op), v => time(Math.round(v)))},
     {name: 'waits', key: stall, show: op => dash(stall(op), time)},
     {name: 'where it goes', left: true, key: op => computePs(s, op) / (op.busy_ps || 1), show: op => splitOf(computePs(s, op), op.stall_ps)},
@@ -219,13 +220,13 @@ class Timeline {
   }
 }
 function axisTime(t, step) { // the unit follows the step, so that neighbours differ in a few digits
-  const w = step * 20, unit = w >= 1e12 ? [1e12, 's'] : w >= 1e9 ? [1e9, 'ms'] : w >= 1e6 ? [1e6, 'us'] : w >= 1e3 ? [1e3, 'ns'] : [1, 'ps'];
+  const w = step * 4, unit = w >= 1e12 ? [1e12, 's'] : w >= 1e9 ? [1e9, 'ms'] : w >= 1e6 ? [1e6, 'us'] : w >= 1e3 ? [1e3, 'ns'] : [1, 'ps'];
   return (Math.round(t / step) * step / unit[0]).toLocaleString('en', {maximumFractionDigits: 3}) + ' ' + unit[1];
 }
 const widths = new Map();
 function fit(g, text, w) { // binary search for the longest prefix and suffix that fit
   if (text.length * 4 < w) return text; const key = text + '|' + Math.floor(w / 4); let r = widths.get(key); if (r !== undefined) return r;
-  if (g.measureText(text).width <= w) r = text; else { let lo = 0, hi = text.length; const cut = n => text.slice(0, Math.ceil(n / 2)) + '…' + (n > 1 ? text.slice(-Math.floor(n / 2)) : ''); while (lo < hi) { const m = (lo + hi + 1) >> 1; if (g.measureText(cut(m)).width <= w) lo = m; else hi = m - 1; } r = lo > 1 ? cut(lo) : ''; }
+  if (g.measureText(text).width <= w) r = text; else { let lo = 0, hi = text.length; const cut = n => text.slice(0, Math.ceil(n / 2)) + '…' + (n > 1 ? text.slice(-Math.floor(n / 2)) : ''); while (lo < hi) { const m = (lo + hi + 1) >> 1; if (g.measureText(cut(m)).width <= w) lo = m; else hi = m - 1; } r = lo > 5 ? cut(lo) : ''; }
   if (widths.size > 20000) widths.clear(); widths.set(key, r); return r;
 }
 

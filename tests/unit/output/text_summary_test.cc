@@ -86,6 +86,26 @@ TEST_CASE("many ops: the longest are shown, the rest are added up") {
   CHECK_THAT(TextSummary(summary, options), Contains("small.999"));
 }
 
+TEST_CASE("asynchronous ops: no rate, and no row for a wait that took no time") {
+  timeline::Summary summary;
+  summary.makespan_ps = 1'000'000;
+  summary.hbm_peak_bytes_per_second = 1e12;
+  for (const char* name : {"copy-start", "copy-done"}) {
+    summary.ops.emplace_back();
+    summary.ops.back().name = name;
+    summary.ops.back().op_class = "async";
+  }
+  summary.ops[0].busy_ps = 571;
+  summary.ops[0].hbm_read_bytes = 2 * kMiB;
+  TextOptions options;
+  const std::string text = TextSummary(summary, options);
+  CHECK_THAT(text, Contains("copy-start"));
+  CHECK_THAT(text, !Contains("copy-done"));
+  CHECK_THAT(text, !Contains("of peak"));
+  options.max_ops = 0;
+  CHECK_THAT(TextSummary(summary, options), Contains("copy-done"));
+}
+
 TEST_CASE("unmodelled ops are listed with their reason") {
   const std::string text = TextSummary(SmallRun().summary);
   CHECK_THAT(text, Contains("custom-call.2 *"));
