@@ -5,6 +5,7 @@
 
 #include "sim/hlo/attributes.h"
 #include "sim/plan/gather.h"
+#include "sim/plan/mosaic.h"
 
 namespace spillway::plan {
 namespace {
@@ -35,7 +36,9 @@ class Builder {
     }
     std::optional<Grid> grid;
     if (config_ && config_->window) grid = GridFromDump(graph_, *config_->window);
-    if (grid) {
+    if (auto mosaic = MosaicGridOf(instruction_)) {
+      MosaicStreams(*mosaic);
+    } else if (grid) {
       kernel_.grid = *grid;
       MakeStreams();
       if (config_->window->buffering_level <= 0) InferSlots();
@@ -108,6 +111,24 @@ class Builder {
         useless_ = useless_ + 1;
         if (useless_ > 3) return;
       }
+    }
+  }
+
+  /// A Mosaic kernel states grid and windows of its own.
+  void MosaicStreams(const MosaicGrid& mosaic) {
+    kernel_.grid = GridOfMosaic(mosaic);
+    for (int i = 0; i < static_cast<int>(instruction_.operands.size()); ++i) {
+      OperandFlow flow;
+      flow.parameter = i;
+      flow.flow.paths.push_back(PathOf(mosaic.windows[i], instruction_.operands[i]->shape.dimensions));
+      AddOperand(std::move(flow));
+    }
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      ResultFlow flow;
+      flow.output = static_cast<int>(i);
+      std::size_t window = instruction_.operands.size() + static_cast<std::size_t>(graph_.output_elements[i]);
+      flow.flow.paths.push_back(PathOf(mosaic.windows[window], graph_.output_shapes[i]->dimensions));
+      AddResult(std::move(flow));
     }
   }
 
