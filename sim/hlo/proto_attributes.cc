@@ -160,7 +160,7 @@ float FromBrain(std::uint16_t bits) {
 template <class T>
 std::vector<T> Unpack(const std::string& bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
   return values;
 }
 
