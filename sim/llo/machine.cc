@@ -138,6 +138,8 @@ Event Machine::Next() {
   event_bundles_ = 0;
   event_cycles_ = 0;
   event_loads_ = event_stores_ = 0;
+  jumps_ = 0;
+  snapshot_block_ = Block::kEnd;
   while (true) {
     const Block& block = kernel_.blocks()[static_cast<std::size_t>(block_)];
     bool stop = false;
@@ -160,6 +162,23 @@ Event Machine::Next() {
   return event;
 }
 
+// The same block with the same registers and nothing stored in between: it will come back forever. The state
+// to compare with is renewed at every power of two of the jumps since the last event.
+bool Machine::StandsStill(std::int32_t next) {
+  constexpr std::int64_t kFirstLook = 1 << 12;
+  if (++jumps_ < kFirstLook) return false;
+  if (next == snapshot_block_ && stores_done_ == snapshot_stores_ && divisions_.empty() &&
+      std::equal(snapshot_.begin(), snapshot_.end(), registers_.begin())) {
+    return true;
+  }
+  if ((jumps_ & (jumps_ - 1)) == 0) {
+    snapshot_.assign(registers_.begin(), registers_.begin() + RegisterMap::kFirstScratch);
+    snapshot_block_ = divisions_.empty() ? next : Block::kEnd;
+    snapshot_stores_ = stores_done_;
+  }
+  return false;
+}
+
 // True if the machine stops here.
 bool Machine::FinishBlock(Event& event) {
   std::size_t number = static_cast<std::size_t>(block_);
@@ -179,6 +198,11 @@ bool Machine::FinishBlock(Event& event) {
   if (next == Block::kNowhere) {
     Fail(fmt::format("{}:{}: branch to a region that does not exist", kernel_.file(),
                      kernel_.line(block.end - 1)), event);
+    return true;
+  }
+  if (StandsStill(next)) {
+    Fail(fmt::format("{}:{}: a loop that never ends: nothing changes in it", kernel_.file(),
+                     kernel_.line(block.begin)), event);
     return true;
   }
   if (bundles_ > options_.bundle_limit) {
@@ -327,6 +351,7 @@ bool Machine::Execute(const MicroInstruction& i, Event& event) {
       return false;
     }
     case MicroOp::kStore:
+      ++stores_done_;
       if (memory_.size() < kMemoryLimit) memory_.Write(a, b);
       return false;
     case MicroOp::kDivide:

@@ -65,7 +65,8 @@ struct MachineOptions {
   std::map<std::string, std::uint32_t> smem;
   /// The previous execution did the cross-program prefetches already: they move no bytes.
   bool warm = false;
-  /// More bundles than this are taken for an endless loop: kError.
+  /// More bundles than this are taken for an endless loop: kError. A loop that comes back to the very same state
+  /// without an event is found long before.
   std::int64_t bundle_limit = 4'000'000'000;
 };
 
@@ -99,6 +100,7 @@ class Machine {
   void StartDma(const DmaSite& site, Event& event);
   void ApplyDescriptor(const DmaSite& site, bool from_hbm, Dma& dma) const;
   void Fail(std::string message, Event& event);
+  bool StandsStill(std::int32_t next);
   std::uint32_t Initial(const Constant& constant) const;
   std::int64_t HbmAddress(std::uint32_t granules) const { return std::int64_t{granules} * 32; }
 
@@ -117,6 +119,10 @@ class Machine {
   std::int64_t event_loads_ = 0, event_stores_ = 0;
   bool finished_ = false;
   Event last_;
+  // State some jumps ago, to find a loop in which nothing changes.
+  std::int64_t jumps_ = 0, stores_done_ = 0, snapshot_stores_ = 0;
+  std::int32_t snapshot_block_ = Block::kEnd;
+  std::vector<std::uint32_t> snapshot_;
   std::vector<std::int64_t> block_runs_, taken_runs_;
   std::int64_t assumed_values_ = 0, failed_checks_ = 0;
   std::map<std::uint32_t, std::int64_t> unwritten_loads_;

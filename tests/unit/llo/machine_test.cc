@@ -303,12 +303,29 @@ TEST_CASE("values that the dump lacks are taken as 0 and said", "[llo]") {
   CHECK(program.notes.size() == 1);
 }
 
-TEST_CASE("an endless loop ends at the bundle limit", "[llo]") {
-  Program program({"%s1_s1 = smov 0 //Start region 1", "%2 = sbr.rel target = $region1", "", "", "", ""});
+TEST_CASE("a loop in which nothing changes is found out, one that counts ends at the bundle limit", "[llo]") {
+  Program still({"%s1_s1 = smov 0 //Start region 1", "%2 = sbr.rel target = $region1", "", "", "", ""});
+  RunTotals stuck = still.Run();
+  CHECK(stuck.end == Event::Kind::kError);
+  CHECK(stuck.message == "k.txt:1: a loop that never ends: nothing changes in it");
+  CHECK(stuck.bundles < 100'000);
+  Program program({"%s2_s1 = sadd.s32 1, %s1_s1 //Start region 1", "%2 = sbr.rel target = $region1", "", "", "", ""});
   program.options.bundle_limit = 10'000;
   RunTotals run = program.Run();
   CHECK(run.end == Event::Kind::kError);
   CHECK(run.message == "k.txt:1: more than 10000 bundles: taken for an endless loop");
+}
+
+TEST_CASE("a long loop that stores or counts is not taken for an endless one", "[llo]") {
+  Program counted({"%s1_s1 = smov 0", "%s2_s1 = sadd.s32 1, %s1_s1 //Start region 1",
+                   "%p1_p1 = scmp.lt.s32.totalorder %s2_s1, 100000", "%4 = sbr.rel (%p1_p1) target = $region1", "", "", "", ""});
+  CHECK(counted.Run().bundles == 1 + 7 * 100'000);
+  // The counter lives in SMEM, the registers are the same at each turn.
+  Program stored({"%s1_s1 = smov 0", "%5 = sst [smem:[#allocation1]] %s1_s1",
+                  "%s3_s2 = sld [smem:[#allocation1]] //Start region 1", "%s4_s2 = sadd.s32 1, %s3_s2",
+                  "%5 = sst [smem:[#allocation1]] %s4_s2", "%p1_p1 = scmp.lt.s32.totalorder %s4_s2, 100000",
+                  "%4 = sbr.rel (%p1_p1) target = $region1", "", "", "", "%s6_s2 = smov 0", ""});
+  CHECK(stored.Run().end == Event::Kind::kEnd);
 }
 
 TEST_CASE("delays cost cycles but no bundles", "[llo]") {
