@@ -154,7 +154,7 @@ std::optional<Leaves> ForwardedLeaves(const Instruction& instruction, const Valu
 }
 
 bool IsJoin(const Instruction& instruction) { return TargetIs(instruction, {"ConcatBitcast"}); }
-bool IsAllocation(const Instruction& instruction) { return TargetIs(instruction, {"AllocateBuffer", "CreateBuffer"}); }
+bool IsAllocation(const Instruction& instruction) { return TargetIs(instruction, {"AllocateBuffer", "CreateBuffer", "NopReturnToken"}); }
 
 bool IsOffChip(Opcode opcode) {
   switch (opcode) {

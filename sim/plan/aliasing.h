@@ -13,7 +13,7 @@ std::optional<Leaves> ForwardedLeaves(const hlo::Instruction& instruction, const
 
 /// A custom call without code that names adjacent pieces as one array.
 bool IsJoin(const hlo::Instruction& instruction);
-/// A custom call that only reserves memory.
+/// A custom call without code that reads nothing: it reserves memory or orders what follows.
 bool IsAllocation(const hlo::Instruction& instruction);
 /// Needs other chips or the host.
 bool IsOffChip(hlo::Opcode opcode);
