@@ -15,10 +15,15 @@ struct ServiceResult {
   std::vector<Ticks> run_data_end;    ///< Per run of the current batch: its last burst has crossed the bus.
 };
 
+enum class ServiceMode {
+  kCommands,  ///< Every command goes through DramDevice::Issue.
+  kTrains,    ///< Bursts between two row commands are advanced in closed form. Same result.
+};
+
 /// Serves all of `current` from `start` on. Reads of a batch go before its writes. `refreshes` are banks that
 /// wait for REFpb: done ones are removed; such a bank opens no row before.
 /// REQUIRES: current has bursts.
 void ServeBatch(DramDevice& device, const Batch& current, const Batch& next, std::vector<int>& refreshes,
-                Ticks start, ServiceResult& result);
+                Ticks start, ServiceMode mode, ServiceResult& result);
 
 }  // namespace spillway::model

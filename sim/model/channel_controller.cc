@@ -274,7 +274,7 @@ void ChannelController::Decide(TransitionCache* cache, std::vector<Finish>& fini
   if (cache != nullptr) {
     cache->Serve(device_, current_.batch, next_.batch, bank_refreshes_, now, result_);
   } else {
-    ServeBatch(device_, current_.batch, next_.batch, bank_refreshes_, now, result_);
+    ServeBatch(device_, current_.batch, next_.batch, bank_refreshes_, now, ServiceMode::kCommands, result_);
   }
   for (const Ending& ending : current_.endings) {
     Ticks end = 0;

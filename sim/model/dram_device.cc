@@ -13,7 +13,7 @@ DramClocks::DramClocks(const config::DramTiming& t) {
   burst = std::max<Ticks>(1, clocks(t.burst));
   cl = clocks(t.cl), cwl = clocks(t.cwl);
   rcd_rd = clocks(t.trcd_rd), rcd_wr = clocks(t.trcd_wr), rp = clocks(t.trp), ras = clocks(t.tras);
-  rc = std::max(clocks(t.trc), ras + rp);
+  rc = std::max({clocks(t.trc), ras + rp, rcd_rd, rcd_wr});
   // The data bus is a rule of its own: no CAS closer than a burst.
   ccd_s = std::max(clocks(t.tccd_s), burst);
   ccd_l = std::max(clocks(t.tccd_l), ccd_s);
@@ -93,10 +93,22 @@ Ticks DramDevice::Earliest(Command command, int index, Ticks from) const {
   return ok;
 }
 
-void DramDevice::Issue(Command command, int index, std::int64_t row, Ticks tick) {
+void DramDevice::IssueTrain(Command command, int index, Ticks last) {
   Bank& bank = banks_[static_cast<std::size_t>(index)];
   Group& group = groups_[static_cast<std::size_t>(GroupOf(index))];
   Group& stack = stacks_[static_cast<std::size_t>(StackOf(index))];
+  if (command == Command::kRead) {
+    bank.pre_ok = std::max(bank.pre_ok, last + clocks_.rtp);
+    group.read = stack.read = last;
+  } else {
+    bank.pre_ok = std::max(bank.pre_ok, last + clocks_.cwl + clocks_.burst + clocks_.wr);
+    group.write = stack.write = last;
+  }
+}
+
+void DramDevice::Issue(Command command, int index, std::int64_t row, Ticks tick) {
+  Bank& bank = banks_[static_cast<std::size_t>(index)];
+  Group& group = groups_[static_cast<std::size_t>(GroupOf(index))];
   SPILLWAY_CHECK(tick >= Earliest(command, index, kLongAgo));
   switch (command) {
     case Command::kActivate:
@@ -110,14 +122,9 @@ void DramDevice::Issue(Command command, int index, std::int64_t row, Ticks tick)
       last_acts_ = {last_acts_[1], last_acts_[2], last_acts_[3], tick};
       break;
     case Command::kRead:
-      SPILLWAY_CHECK(bank.row == row);
-      bank.pre_ok = std::max(bank.pre_ok, tick + clocks_.rtp);
-      group.read = stack.read = tick;
-      break;
     case Command::kWrite:
       SPILLWAY_CHECK(bank.row == row);
-      bank.pre_ok = std::max(bank.pre_ok, tick + clocks_.cwl + clocks_.burst + clocks_.wr);
-      group.write = stack.write = tick;
+      IssueTrain(command, index, tick);
       break;
     case Command::kPrecharge:
       bank.row = -1;

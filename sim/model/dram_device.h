@@ -63,6 +63,9 @@ class DramDevice {
   Ticks Earliest(Command command, int bank, Ticks from) const;
   /// REQUIRES: tick >= Earliest(command, bank, tick) and that the row state fits.
   void Issue(Command command, int bank, std::int64_t row, Ticks tick);
+  /// Leaves the state that RD or WR commands to the open row leave behind, the last of them at `last`. The caller
+  /// has checked the gates of all of them.
+  void IssueTrain(Command command, int bank, Ticks last);
   /// Keeps every command, for checkers; null: none.
   void set_log(std::vector<CommandRecord>* log) { log_ = log; }
 

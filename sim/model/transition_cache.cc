@@ -13,16 +13,26 @@ std::int32_t Relative(Ticks tick, Ticks start, Ticks floor) {
   return static_cast<std::int32_t>(std::max(tick - start, floor));
 }
 
+/// Two relative times in one word.
+std::uint64_t Pair(std::int32_t high, std::int32_t low) {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(high)) << 32 | static_cast<std::uint32_t>(low);
+}
+
 }  // namespace
 
 std::size_t TransitionCache::KeyHash::operator()(const Key& key) const {
-  std::uint64_t h = 0x9e3779b97f4a7c15ULL + key.size();
-  for (const std::int32_t value : key) {
-    h ^= static_cast<std::uint32_t>(value);
-    h *= 0xff51afd7ed558ccdULL;
-    h ^= h >> 29;
+  // Two independent chains: the multiplications overlap.
+  std::uint64_t a = 0x9e3779b97f4a7c15ULL + key.size(), b = 0xc2b2ae3d27d4eb4fULL;
+  std::size_t i = 0;
+  for (; i + 1 < key.size(); i += 2) {
+    a = (a ^ key[i]) * 0xff51afd7ed558ccdULL;
+    b = (b ^ key[i + 1]) * 0xc4ceb9fe1a85ec53ULL;
+    a ^= a >> 32;
+    b ^= b >> 32;
   }
-  return static_cast<std::size_t>(h);
+  if (i < key.size()) a = (a ^ key[i]) * 0xff51afd7ed558ccdULL;
+  a = (a ^ (b << 1)) * 0x9fb21c651e98df25ULL;
+  return static_cast<std::size_t>(a ^ (a >> 29));
 }
 
 TransitionCache::TransitionCache(const DramDevice& device)
@@ -47,7 +57,7 @@ int TransitionCache::NameBank(const DramDevice& device, int bank) {
   return name;
 }
 
-int TransitionCache::LabelRow(const DramDevice&, int name, std::int64_t row) {
+int TransitionCache::LabelRow(int name, std::int64_t row) {
   std::vector<std::int64_t>& rows = rows_[static_cast<std::size_t>(name)];
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] == row) return static_cast<int>(i);
@@ -65,60 +75,90 @@ void TransitionCache::Name(const DramDevice& device, const Batch& current, const
   groups_.clear();
   stacks_.clear();
   key_.clear();
-  for (const Batch* batch : {&current, &next}) {
-    for (const RowRun& run : batch->runs) {
-      const int name = NameBank(device, run.bank);
-      key_.push_back(name * 2 + (run.write ? 1 : 0));
-      key_.push_back(LabelRow(device, name, run.row));
-      key_.push_back(run.bursts);
-    }
-    key_.push_back(-7);
+  reads_ = false;
+  key_.push_back(Pair(static_cast<std::int32_t>(current.runs.size()),
+                      static_cast<std::int32_t>(next.runs.size() << 8 | refreshes.size())));
+  for (const RowRun& run : current.runs) {
+    const int name = NameBank(device, run.bank);
+    reads_ = reads_ || !run.write;
+    key_.push_back(Pair(name << 16 | LabelRow(name, run.row) << 1 | (run.write ? 1 : 0), run.bursts));
   }
-  for (const int bank : refreshes) key_.push_back(NameBank(device, bank));
-  key_.push_back(-7);
+  // Of the next batch only rows can be opened, whatever is to be done there. It matters in which order.
+  for (const RowRun& run : next.runs) {
+    const int name = NameBank(device, run.bank);
+    key_.push_back(static_cast<std::uint64_t>(name << 16 | LabelRow(name, run.row)));
+  }
+  for (const int bank : refreshes) key_.push_back(static_cast<std::uint64_t>(NameBank(device, bank)));
   for (std::size_t i = 0; i < device.stacks_.size(); ++i) {
     if (stack_name_[i] >= 0) continue;
     stack_name_[i] = static_cast<int>(stacks_.size());
     stacks_.push_back(static_cast<int>(i));
   }
-  for (const int bank : banks_) key_.push_back(group_name_[static_cast<std::size_t>(device.GroupOf(bank))]);
-  const int groups_per_stack = static_cast<int>(device.groups_.size() / device.stacks_.size());
-  for (const int group : groups_) key_.push_back(stack_name_[static_cast<std::size_t>(group / groups_per_stack)]);
 }
 
-void TransitionCache::AppendState(const DramDevice& device, Ticks start, Key& out) const {
+int TransitionCache::LabelOfOpenRow(const DramDevice& device, std::size_t name) const {
+  const std::int64_t row = device.bank(banks_[name]).row;
+  if (row < 0) return kClosed;
+  const std::vector<std::int64_t>& rows = rows_[name];
+  return static_cast<int>(std::find(rows.begin(), rows.end(), row) - rows.begin());
+}
+
+void TransitionCache::AppendKey(const DramDevice& device, Ticks start) {
   const DramClocks& c = device.clocks_;
-  const Ticks after_write = -(c.cwl + c.burst + c.wtr_l + c.ccd_l), after_read = -(c.rtw + c.ccd_l + c.ccd_r);
-  for (std::size_t name = 0; name < banks_.size(); ++name) {
-    const DramDevice::Bank& bank = device.bank(banks_[name]);
-    std::int32_t label = kClosed;
-    if (bank.row >= 0) {
-      const std::vector<std::int64_t>& rows = rows_[name];
-      label = static_cast<std::int32_t>(std::find(rows.begin(), rows.end(), bank.row) - rows.begin());
-    }
-    out.push_back(label);
-    out.push_back(Relative(bank.act_ok, start, 0));
-    out.push_back(Relative(bank.pre_ok, start, 0));
-    out.push_back(Relative(bank.read_ok, start, 0));
-    out.push_back(Relative(bank.write_ok, start, 0));
+  const Ticks after_write = c.cwl + c.burst;
+  const int groups_per_stack = static_cast<int>(device.groups_.size() / device.stacks_.size());
+  for (const int index : banks_) {
+    const DramDevice::Bank& bank = device.bank(index);
+    const bool open = bank.row >= 0;
+    const int group = group_name_[static_cast<std::size_t>(device.GroupOf(index))];
+    key_.push_back(Pair(group << 1 | (open ? 1 : 0), Relative(bank.act_ok, start, 0)));
+    // Of an open bank act_ok is ACT + tRC, and what waits for tRCD follows from it. A closed one gets the rest by ACT.
+    if (open) key_.push_back(static_cast<std::uint64_t>(Relative(bank.pre_ok, start, 0)));
   }
   for (const int index : groups_) {
     const DramDevice::Group& group = device.groups_[static_cast<std::size_t>(index)];
-    out.push_back(Relative(group.act, start, -c.rrd_l));
-    out.push_back(Relative(group.read, start, after_read));
-    out.push_back(Relative(group.write, start, after_write));
+    key_.push_back(Pair(stack_name_[static_cast<std::size_t>(index / groups_per_stack)] << 16 |
+                            (Relative(group.act, start, -c.rrd_l) & 0xffff),
+                        Relative(group.write, start, -std::max(reads_ ? after_write + c.wtr_l : 0, c.ccd_l))));
+    if (reads_) key_.push_back(static_cast<std::uint32_t>(Relative(group.read, start, -c.ccd_l)));
   }
   for (const int index : stacks_) {
     const DramDevice::Group& stack = device.stacks_[static_cast<std::size_t>(index)];
-    out.push_back(Relative(stack.read, start, after_read));
-    out.push_back(Relative(stack.write, start, after_write));
+    key_.push_back(Pair(Relative(stack.read, start, -std::max({c.rtw, c.ccd_s, c.ccd_r})),
+                        Relative(stack.write, start, -std::max({after_write + c.wtr_s, c.ccd_s, c.ccd_r}))));
   }
-  for (const Ticks act : device.last_acts_) out.push_back(Relative(act, start, -std::max(c.faw, c.rrd_s)));
-  out.push_back(Relative(device.last_row_command_, start, -1));
-  out.push_back(Relative(device.last_refresh_bank_, start, -c.rrefd));
+  const Ticks acts = -std::max(c.faw, c.rrd_s);
+  key_.push_back(Pair(Relative(device.last_acts_[0], start, acts), Relative(device.last_acts_[1], start, acts)));
+  key_.push_back(Pair(Relative(device.last_acts_[2], start, acts), Relative(device.last_acts_[3], start, acts)));
+  key_.push_back(Pair(Relative(device.last_row_command_, start, -1), Relative(device.last_refresh_bank_, start, -c.rrefd)));
 }
 
-void TransitionCache::RestoreState(DramDevice& device, Ticks start, const Key& state) const {
+TransitionCache::State TransitionCache::SaveState(const DramDevice& device, Ticks start) const {
+  // Long before `start` is as good as any other time before it.
+  constexpr Ticks kFloor = -(1 << 24);
+  State out;
+  for (std::size_t name = 0; name < banks_.size(); ++name) {
+    const DramDevice::Bank& bank = device.bank(banks_[name]);
+    out.push_back(LabelOfOpenRow(device, name));
+    for (const Ticks tick : {bank.act_ok, bank.pre_ok, bank.read_ok, bank.write_ok}) {
+      out.push_back(Relative(tick, start, kFloor));
+    }
+  }
+  for (const int index : groups_) {
+    const DramDevice::Group& group = device.groups_[static_cast<std::size_t>(index)];
+    for (const Ticks tick : {group.act, group.read, group.write}) out.push_back(Relative(tick, start, kFloor));
+  }
+  for (const int index : stacks_) {
+    const DramDevice::Group& stack = device.stacks_[static_cast<std::size_t>(index)];
+    for (const Ticks tick : {stack.read, stack.write}) out.push_back(Relative(tick, start, kFloor));
+  }
+  for (const Ticks act : device.last_acts_) out.push_back(Relative(act, start, kFloor));
+  out.push_back(Relative(device.last_row_command_, start, kFloor));
+  out.push_back(Relative(device.last_refresh_bank_, start, kFloor));
+  return out;
+}
+
+void TransitionCache::RestoreState(DramDevice& device, Ticks start, const State& state) const {
   const std::int32_t* next = state.data();
   for (std::size_t name = 0; name < banks_.size(); ++name) {
     DramDevice::Bank& bank = device.banks_[static_cast<std::size_t>(banks_[name])];
@@ -132,8 +172,10 @@ void TransitionCache::RestoreState(DramDevice& device, Ticks start, const Key& s
   for (const int index : groups_) {
     DramDevice::Group& group = device.groups_[static_cast<std::size_t>(index)];
     group.act = start + *next++;
-    group.read = start + *next++;
-    group.write = start + *next++;
+    // What the key left out must not be overwritten, only what this batch has done.
+    const std::int32_t read = *next++, write = *next++;
+    if (reads_ && read >= 0) group.read = start + read;
+    if (write >= 0) group.write = start + write;
   }
   for (const int index : stacks_) {
     DramDevice::Group& stack = device.stacks_[static_cast<std::size_t>(index)];
@@ -148,7 +190,7 @@ void TransitionCache::RestoreState(DramDevice& device, Ticks start, const Key& s
 void TransitionCache::Serve(DramDevice& device, const Batch& current, const Batch& next,
                             std::vector<int>& refreshes, Ticks start, ServiceResult& result) {
   Name(device, current, next, refreshes);
-  AppendState(device, start, key_);
+  AppendKey(device, start);
   const auto found = entries_.find(key_);
   if (found != entries_.end()) {
     ++hits_;
@@ -162,12 +204,12 @@ void TransitionCache::Serve(DramDevice& device, const Batch& current, const Batc
     return;
   }
   ++misses_;
-  ServeBatch(device, current, next, refreshes, start, result);
+  ServeBatch(device, current, next, refreshes, start, ServiceMode::kTrains, result);
   Entry entry;
   entry.last_cas = static_cast<std::int32_t>(result.last_cas - start);
   for (const Ticks end : result.run_data_end) entry.data_end.push_back(static_cast<std::int32_t>(end - start));
   for (const int bank : refreshes) entry.refreshes_left.push_back(bank_name_[static_cast<std::size_t>(bank)]);
-  AppendState(device, start, entry.state);
+  entry.state = SaveState(device, start);
   if (entries_.size() >= kMaxEntries) entries_.clear();  // Bounds memory; results do not depend on it.
   entries_.emplace(key_, std::move(entry));
 }
