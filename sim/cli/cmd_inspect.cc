@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "sim/cli/bundle_view.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/common_options.h"
 #include "sim/cli/prepare.h"
@@ -14,11 +17,16 @@ ExitCode RunInspect(Session& session, const Arguments& arguments) {
   const std::unique_ptr<Prepared> prepared = Prepare(session, arguments, "v6e", code);
   if (prepared == nullptr) return code;
   const std::string what = arguments.Get("what", "ops");
+  if (what == "bundles" && prepared->bundles == nullptr) {
+    return session.Fail(Error(fmt::format("no bundles were found with '{}'", prepared->input.name),
+                              "--llo DIR names a dump made with --xla_jf_dump_to and --xla_jf_dump_llo_text=true"));
+  }
   ViewStyle style;
   style.width = TerminalWidth();
   style.unicode = LocaleIsUtf8();
   const View view = what == "buffers"   ? ViewBuffers(prepared->program, style)
                     : what == "program" ? ViewProgram(prepared->program, style)
+                    : what == "bundles" ? ViewBundles(prepared->program, *prepared->bundles, prepared->chip.config)
                     : what == "vmem"    ? ViewVmem(prepared->program, prepared->chip.config, style)
                                         : ViewOps(prepared->program, style);
   session.out.Write(arguments.Has("json") ? view.json : view.text);
@@ -33,8 +41,9 @@ Command InspectCommand() {
   command.summary = "show what a dump holds and how it will be replayed, without simulating";
   command.positionals = {InputPositional()};
   command.options = {{"what", 0, "WHAT",
-                      "ops (default), buffers, program (kernels, transfers, loops) or vmem (its use over the schedule)",
-                      false, Complete::kNothing, {"ops", "buffers", "program", "vmem"}}};
+                      "ops (default), buffers, program (kernels, transfers, loops), vmem (its use, op by op) or bundles (the "
+                      "compiler's code: loops, DMAs, waits, slots)",
+                      false, Complete::kNothing, {"ops", "buffers", "program", "vmem", "bundles"}}};
   for (Option& option : ChipOptions()) command.options.push_back(std::move(option));
   command.options.push_back(BundlesOption());
   for (Option& option : InputOptions()) command.options.push_back(std::move(option));

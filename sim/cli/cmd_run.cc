@@ -125,6 +125,8 @@ Command RunCommand() {
                              false, Complete::kFormatList});
   command.options.push_back(JsonOption());
   command.notes = {InputNote(),
+                   "The table has the bytes that each op moves to and from HBM, the time its core computes, the time "
+                   "it stands still (and for what), and what bounds it.",
                    "The result is of one execution that starts with an empty VMEM. Ctrl-C ends the run early with the "
                    "result so far; a second Ctrl-C ends it at once."};
   command.examples = {{"spillway run attention --chip v6e", "a bundled workload"},

@@ -38,7 +38,7 @@ Positional InputPositional() {
 }
 
 std::string InputNote() {
-  return "INPUT is what the TPU compiler wrote: compiled.as_text() in a file, or the directory of "
+  return "INPUT is what the TPU compiler wrote: a file with the text of compiled.as_text() in JAX, or the directory of "
          "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\", whose largest module is taken. The name of a "
          "workload ('spillway list workloads') or a workload file works as well.";
 }

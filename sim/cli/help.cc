@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kWidth = 96;
 
 constexpr const char* kWhatItIs =
-    "spillway replays the program that XLA compiled for a TPU and shows where its memory time goes.\n";
+    "Spillway replays the program that XLA compiled for a TPU and shows where its memory time goes.\n";
 
 /// Words of `text` in lines of `width`, every line after the first indented.
 std::string Wrap(const std::string& text, std::size_t indent, std::size_t width) {
@@ -80,8 +80,8 @@ std::string Examples(const std::vector<Example>& examples) {
 }
 
 std::string ExitCodes() {
-  return "\nexit codes: 0 done, 1 a check failed, 2 wrong usage, 3 bad input, 4 internal error, 5 a limit\n"
-         "was reached, 130 interrupted.\n";
+  return "Exit codes: 0 done, 1 a check failed, 2 wrong usage, 3 bad input, 4 internal error, 5 a limit was\n"
+         "reached, 130 interrupted.\n";
 }
 
 }  // namespace
@@ -109,8 +109,8 @@ std::string ShortHelp() {
   return std::string(kWhatItIs) +
          "\nusage: spillway COMMAND [ARGUMENTS] [OPTIONS]\n\n"
          "try:\n"
-         "  spillway list workloads                          what there is to run\n"
-         "  spillway run attention_naive_s8192 --chip v6e    where its time goes\n\n"
+         "  spillway list workloads              what there is to run\n"
+         "  spillway run attention --chip v6e    where its time goes\n\n"
          "'spillway help' lists all commands.\n";
 }
 
@@ -120,7 +120,10 @@ std::string GeneralHelp(const std::vector<Command>& commands) {
   for (const Command& command : commands) rows.push_back({command.name, command.summary});
   out += Table(rows);
   out += "\noptions of every command, before or after its name:\n" + Table(OptionRows(GlobalOptions()));
-  out += "\nResults go to standard output, messages to standard error.\n" + ExitCodes().substr(1);
+  out += Examples({{"spillway run attention --chip v6e", "replay a bundled workload"},
+                   {"spillway run DUMP --chip v6e -o out", "replay your own --xla_dump_to directory, keep the timeline"},
+                   {"spillway report out", "look at it in a browser"}});
+  out += "\nResults go to standard output, messages to standard error.\n" + ExitCodes();
   out += "\n'spillway help COMMAND' explains one command.\n";
   return out;
 }
@@ -134,7 +137,7 @@ std::string CommandHelp(const Command& command) {
   if (!command.options.empty()) out += "\noptions:\n" + Table(OptionRows(command.options));
   for (const std::string& note : command.notes) out += "\n" + Wrap(note, 0, kWidth) + "\n";
   if (!command.examples.empty()) out += Examples(command.examples);
-  out += "\n'spillway help' lists the options of every command (-q, -v, --color, ...).\n";
+  out += "\nOptions of every command (-q, -v, --color, ...) are in 'spillway help'.\n";
   return out;
 }
 

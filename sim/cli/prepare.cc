@@ -6,7 +6,6 @@
 #include "sim/base/file.h"
 #include "sim/cli/common_options.h"
 #include "sim/cli/paths.h"
-#include "sim/llo/dump.h"
 #include "sim/plan/bundle_source.h"
 #include "sim/plan/planner.h"
 
@@ -48,9 +47,11 @@ bool UseBundles(Session& session, const Arguments& arguments, Prepared& prepared
   if (directory.empty() || (asked && directory == "none")) return true;
   std::vector<std::string> ops;
   for (const plan::Op& op : prepared.program.ops) ops.push_back(op.name);
-  const Result<llo::Dump> dump = llo::Dump::Open(directory, ops);
+  Result<llo::Dump> dump = llo::Dump::Open(directory, ops);
   if (dump.ok()) {
-    plan::AttachBundles(prepared.program, *dump, prepared.chip.config);
+    session.console.Say(1, "bundles: " + directory);
+    prepared.bundles = std::make_unique<llo::Dump>(std::move(dump).value());
+    plan::AttachBundles(prepared.program, *prepared.bundles, prepared.chip.config);
     return true;
   }
   if (asked) {
@@ -64,7 +65,7 @@ bool UseBundles(Session& session, const Arguments& arguments, Prepared& prepared
 void SayInput(Session& session, const Input& input) {
   session.console.Say(1, fmt::format("input: {} (module {})", input.file, input.module->name));
   if (!input.assignment_file.empty()) session.console.Say(1, "buffer assignment: " + input.assignment_file);
-  if (!input.llo_directory.empty()) session.console.Say(1, "bundles: " + input.llo_directory);
+  session.console.Say(2, "share directory: " + ShareDirectory());
 }
 
 }  // namespace
@@ -75,8 +76,8 @@ const std::vector<std::string>& PlanNames() {
 }
 
 Option BundlesOption() {
-  return {"llo", 0, "DIR", "final bundles of the dump, for exact compute time; none: use the model even if INPUT has "
-          "bundles", false, Complete::kDirectory};
+  return {"llo", 0, "DIR", "final bundles (LLO) of the same program, for exact compute time; none: keep to the model "
+          "although INPUT has bundles", false, Complete::kDirectory};
 }
 
 std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments, const std::string& default_chip,

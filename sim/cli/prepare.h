@@ -10,6 +10,7 @@
 #include "sim/cli/input.h"
 #include "sim/cli/session.h"
 #include "sim/config/config_loader.h"
+#include "sim/llo/dump.h"
 #include "sim/plan/buffer_assignment.h"
 #include "sim/plan/program.h"
 
@@ -21,6 +22,7 @@ struct Prepared {
   config::LoadedChip chip;
   std::optional<plan::BufferAssignment> assignment;
   plan::Program program;
+  std::unique_ptr<llo::Dump> bundles;  ///< Null: none were given or found.
 };
 
 /// Plans that --plan takes.

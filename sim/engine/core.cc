@@ -82,6 +82,7 @@ bool Core::ShouldStop() {
 void Core::Run() {
   recorder_.CountEvent();
   if (stopped_ || ShouldStop()) return;
+  if (progress_) progress_(ops_done_, ops_total_, Now());  // one op may take minutes of our time
   Next next = Next::kContinue;
   while (next == Next::kContinue && !finished_) next = source_ ? RunAction() : FetchItem();
 }

@@ -106,7 +106,7 @@ TEST_CASE("input comes from a file, a dump directory, standard input or a worklo
 }
 
 TEST_CASE("inspect shows each view as text and as JSON") {
-  for (const std::string what : {"ops", "buffers", "program", "vmem"}) {
+  for (const std::string what : {"ops", "buffers", "program", "vmem", "bundles"}) {
     CAPTURE(what);
     const ProcessResult text = Run({"inspect", "attention", "--what", what});
     CHECK(text.code == 0);
@@ -169,14 +169,59 @@ TEST_CASE("the share directory and the search path can be elsewhere") {
   CHECK(Run({"list", "workloads"}, options).out.empty());
 }
 
+TEST_CASE("inspect --what bundles needs bundles") {
+  const ProcessResult result = Run({"inspect", "attention", "--what", "bundles", "--llo", "none"});
+  CHECK(result.code == 3);
+  CHECK_THAT(result.err, Contains("no bundles") && Contains("--llo DIR"));
+}
+
+TEST_CASE("-v says which files were taken") {
+  const ProcessResult result = Run({"run", "attention", "--chip", "v6e", "-v"});
+  CHECK(result.code == 0);
+  CHECK_THAT(result.err, Contains("module.after_optimizations.txt") && Contains("bundles: "));
+}
+
 TEST_CASE("Ctrl-C before the replay ends the process at once") {
   ProcessOptions options;
   options.interrupt_after_ms = 300;
-  // Reading from a terminal nobody types at: the pipe stays open for want of its last byte.
-  options.keep_input_open = true;
+  options.keep_input_open = true;  // standard input of which nothing ever comes
   const ProcessResult result = Run({"run", "-", "--chip", "v6e"}, options);
   CHECK(result.code == 130);
   CHECK(result.out.empty());
+}
+
+// A replay of about a minute: long enough to be interrupted on any machine.
+const std::vector<std::string> kLongRun = {"run", "attention", "--chip", "v6e", "--variant", "old", "--bind", "S=32768",
+                                           "--set", "hbm.fidelity=command", "--json"};
+
+TEST_CASE("Ctrl-C during the replay gives the result so far, marked as incomplete") {
+  TemporaryDirectory directory;
+  ProcessOptions options;
+  options.interrupt_after_ms = 3000;
+  std::vector<std::string> words = kLongRun;
+  words.insert(words.end(), {"-o", directory.File("out")});
+  const ProcessResult result = Run(words, options);
+  CHECK(result.code == 130);
+  CHECK(json::parse(result.out).at("complete") == false);
+  CHECK_THAT(result.err, Contains("warning: interrupted at "));
+  CHECK(result.err.find('\x1b') == std::string::npos);  // and no progress, for want of a terminal
+  CHECK(json::parse(Slurp(directory.File("out/summary.json"))).at("complete") == false);
+}
+
+TEST_CASE("a long run shows its progress on a terminal and wipes it off") {
+  ProcessOptions options;
+  options.interrupt_after_ms = 3000;
+  options.terminal = true;
+  const ProcessResult result = Run(kLongRun, options);
+  CHECK(result.code == 130);
+  CHECK_THAT(result.err, Contains("\r\x1b[K") && Contains(" ops  simulated "));
+  const std::size_t last = result.err.rfind("\r\x1b[K");
+  CHECK(result.err.find("simulated ", last) > result.err.find("interrupted", last));
+  for (const char* word : {"-q", "--progress=never"}) {
+    std::vector<std::string> words = kLongRun;
+    words.push_back(word);
+    CHECK(Run(words, options).err.find(" ops  simulated ") == std::string::npos);
+  }
 }
 
 }  // namespace

@@ -22,6 +22,19 @@ TEST_CASE("without arguments: a short help with two examples on standard error, 
   CHECK_THAT(result.err, Contains("spillway list workloads") && Contains("spillway run "));
 }
 
+TEST_CASE("what the short help suggests works") {
+  CHECK(Run({"list", "workloads"}).code == 0);
+  CHECK(Run({"run", "attention", "--chip", "v6e"}).code == 0);
+}
+
+TEST_CASE("the help texts are the approved ones") {
+  // Accept a change with: spillway help COMMAND > tests/cli/help/COMMAND.txt
+  for (const std::string command : {"run", "inspect", "check", "export", "report", "list", "help", "completion"}) {
+    CAPTURE(command);
+    CHECK(Run({"help", command}).out == Slurp(SPILLWAY_SOURCE_DIR "/tests/cli/help/" + command + ".txt"));
+  }
+}
+
 TEST_CASE("help comes by three ways, on standard output") {
   const ProcessResult help = Run({"help", "completion"});
   CHECK(help.code == 0);
