@@ -17,6 +17,7 @@ struct WantedBank {
   int bank = 0;
   int owner = -1;
   bool refresh = false;
+  bool shared = false;  ///< By several runs.
 };
 
 struct RowCommand {
@@ -34,7 +35,14 @@ class Server {
       left_.push_back(run.bursts);
       (run.write ? writes_left_ : reads_left_) += run.bursts;
     }
-    for (int i = 0; i < RunCount(); ++i) Want(RunAt(i).bank);
+    place_.reserve(static_cast<std::size_t>(RunCount()));
+    wanted_.reserve(static_cast<std::size_t>(RunCount()) + refreshes.size());
+    for (int i = 0; i < RunCount(); ++i) {
+      const std::size_t at = Want(RunAt(i).bank);
+      place_.push_back(static_cast<int>(at));
+      wanted_[at].shared = wanted_[at].shared || wanted_[at].owner >= 0;
+      if (wanted_[at].owner < 0) wanted_[at].owner = i;
+    }
     for (const int bank : refreshes) wanted_[Want(bank)].refresh = true;
     FindOwners();
   }
@@ -65,7 +73,11 @@ class Server {
         result.run_data_end[best] = best_tick + (run.write ? clocks.cwl : clocks.cl) + clocks.burst;
         if (--left_[best] == 0) {
           // Until its run is done a bank in service wants no row command, so the best one stands.
-          FindOwners();
+          if (reads_left_ == 0 && command == Command::kRead) {
+            FindOwners();  // Writes have their turn: other rows are hits now.
+          } else {
+            FindOwner(wanted_[static_cast<std::size_t>(place_[best])]);
+          }
           row = BestRowCommand();
         }
       } else {
@@ -85,7 +97,7 @@ class Server {
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       if (wanted_[i].bank == bank) return i;
     }
-    wanted_.push_back({bank, -1, false});
+    wanted_.push_back({bank, -1, false, false});
     return wanted_.size() - 1;
   }
   bool InService(int owner) const { return owner >= 0 && static_cast<std::size_t>(owner) < left_.size(); }
@@ -106,8 +118,11 @@ class Server {
     }
     return oldest;
   }
+  void FindOwner(WantedBank& wanted) {
+    wanted.owner = wanted.shared ? OwnerOf(wanted.bank) : Done(wanted.owner) ? -1 : wanted.owner;
+  }
   void FindOwners() {
-    for (WantedBank& wanted : wanted_) wanted.owner = OwnerOf(wanted.bank);
+    for (WantedBank& wanted : wanted_) FindOwner(wanted);
   }
 
   /// Two rows in different bank groups of a stack take turns when each is free again two bursts later. While the two
@@ -150,11 +165,7 @@ class Server {
     result.last_cas = last_b;
   }
   bool Owns(int run) const {
-    const int bank = RunAt(run).bank;
-    for (const WantedBank& wanted : wanted_) {
-      if (wanted.bank == bank) return wanted.owner == run;
-    }
-    return false;
+    return wanted_[static_cast<std::size_t>(place_[static_cast<std::size_t>(run)])].owner == run;
   }
   /// No row in service could have a burst before `tick`.
   bool IsEarliest(Command command, Ticks tick) const {
@@ -204,6 +215,7 @@ class Server {
   std::vector<int>& refreshes_;
   Ticks start_;
   std::vector<int> left_;
+  std::vector<int> place_;  ///< Per run: its bank in `wanted_`.
   std::vector<WantedBank> wanted_;
   int reads_left_ = 0, writes_left_ = 0;
 };
