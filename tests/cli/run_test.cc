@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main job, from the outside.
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -179,6 +180,40 @@ TEST_CASE("-v says which files were taken") {
   const ProcessResult result = Run({"run", "attention", "--chip", "v6e", "-v"});
   CHECK(result.code == 0);
   CHECK_THAT(result.err, Contains("module.after_optimizations.txt") && Contains("bundles: "));
+}
+
+TEST_CASE("a protocol buffer runs like its text, from a file and from standard input") {
+  const std::string stem = SPILLWAY_SOURCE_DIR "/tests/data/hlo/v6e_softmax";
+  const auto run = [](const std::string& input, const ProcessOptions& options = {}) {
+    const ProcessResult result = Run({"run", input, "--chip", "v6e", "--json"}, options);
+    CAPTURE(input, result.err);
+    REQUIRE(result.code == 0);
+    json summary = json::parse(result.out);
+    summary.erase("input");
+    return summary;
+  };
+  const json proto = run(stem + ".hlo.pb.gz");
+  CHECK(proto == run(stem + ".hlo.gz"));
+  ProcessOptions options;
+  options.input = Slurp(stem + ".hlo.pb.gz");
+  CHECK(run("-", options) == proto);
+}
+
+TEST_CASE("bash completes commands, options and values") {
+  // The words after the script are the line so far; the last one is completed.
+  const std::string script = Run({"completion", "bash"}).out;
+  const auto complete = [&](const std::string& words) {
+    TemporaryDirectory directory;
+    const std::string file = directory.Write("t.sh", script + "COMP_WORDS=(" + words + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); "
+                                             "_spillway; echo \"${COMPREPLY[*]}\" > " + directory.File("out") + "\n");
+    REQUIRE(std::system(("bash " + file).c_str()) == 0);
+    return Slurp(directory.File("out"));
+  };
+  CHECK(complete("spillway re") == "report\n");
+  CHECK(complete("spillway -v list ''") == "chips workloads formats keys\n");
+  CHECK(complete("spillway run x --plan ''") == "as-compiled\n");
+  CHECK(complete("spillway --color n") == "never\n");
+  CHECK_THAT(complete("spillway run x --c"), Contains("--chip") && Contains("--config") && Contains("--color"));
 }
 
 TEST_CASE("Ctrl-C before the replay ends the process at once") {
