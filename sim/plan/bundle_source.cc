@@ -212,6 +212,7 @@ void AttachBundles(Program& program, const llo::Dump& dump, const config::ChipCo
   std::vector<std::string> missing;
   ForEachKernel(program.items, [&](Item& item) {
     Op& op = program.ops[static_cast<std::size_t>(item.op)];
+    if (!op.as_compiled) return;
     if (dump.Resolve(op.name).empty()) {
       if (op.compute_source != ComputeSource::kBundles) missing.push_back(op.name);
       return;

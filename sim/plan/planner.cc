@@ -207,7 +207,7 @@ class Planner {
       inputs.results.push_back({results.empty() ? -1 : results[0], 0});
     }
     values_.Set(instruction, std::move(results));
-    auto kernel = std::make_shared<Kernel>(BuildKernel(inputs));
+    auto kernel = std::make_shared<Kernel>(inputs_.build_kernel ? inputs_.build_kernel(inputs) : BuildKernel(inputs));
     kernels_.push_back(kernel);
     Op& entry = program_.ops[op];
     entry.op_class = kernel->cost.op_class;

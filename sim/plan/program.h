@@ -90,6 +90,7 @@ struct Op {
   std::string op_name;             ///< metadata, for people.
   std::string computation;
   ComputeSource compute_source = ComputeSource::kNone;
+  bool as_compiled = true;         ///< False: another plan's kernel, to which the compiler's bundles do not apply.
   bool unmodelled = false;         ///< Its compute or traffic is a guess, `why` says why.
   std::string why;
   Cycles estimated_cycles = 0;     ///< The compiler's own figure, for display only.
