@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/file.h"
 #include "sim/cli/common_options.h"
+#include "sim/cli/options.h"
 #include "sim/cli/paths.h"
 #include "sim/plan/bundle_source.h"
 #include "sim/plan/planner.h"
@@ -18,48 +21,38 @@ Diagnostic NoChip(const Arguments& arguments) {
 }
 
 /// What was found beside the dump only helps: if it cannot be read, the run goes on without it.
-void Demote(Session& session, const Diagnostics& errors, const std::string& consequence) {
+void Demote(const Diagnostics& errors, const std::string& consequence, Diagnostics& messages) {
   for (Diagnostic diagnostic : errors) {
     diagnostic.severity = Severity::kWarning;
     diagnostic.hint = consequence;
-    session.console.Print(diagnostic);
+    messages.push_back(std::move(diagnostic));
   }
 }
 
-void LoadAssignment(Session& session, Prepared& prepared) {
-  const std::string& file = prepared.input.assignment_file;
-  if (file.empty()) return;
-  const Result<std::string> text = ReadFile(file);
-  Result<plan::BufferAssignment> assignment =
-      text.ok() ? plan::BufferAssignment::Parse(*text, file) : Result<plan::BufferAssignment>(text.errors());
-  if (assignment.ok()) {
-    prepared.assignment = std::move(assignment).value();
-  } else {
-    Demote(session, assignment.errors(), "the buffer assignment is ignored; addresses come from our own allocator");
+/// The compiler's bundles in place of the compute model. Error: --llo names a directory that has none.
+Status UseBundles(const PlanRequest& request, Prepared& prepared, Diagnostics& messages) {
+  const std::string directory = request.llo.value_or(prepared.input.llo_directory);
+  if (directory.empty() || request.llo == "none") {
+    prepared.bundles.reset();
+    return Done{};
   }
-}
-
-/// The compiler's bundles in place of the compute model. False, with the errors printed, if --llo names
-/// a directory that has none.
-bool UseBundles(Session& session, const Arguments& arguments, Prepared& prepared) {
-  const bool asked = arguments.Has("llo");
-  const std::string directory = asked ? arguments.Get("llo") : prepared.input.llo_directory;
-  if (directory.empty() || (asked && directory == "none")) return true;
-  std::vector<std::string> ops;
-  for (const plan::Op& op : prepared.program.ops) ops.push_back(op.name);
-  Result<llo::Dump> dump = llo::Dump::Open(directory, ops);
-  if (dump.ok()) {
-    session.console.Say(1, "bundles: " + directory);
+  const bool known = prepared.bundles != nullptr && prepared.bundles->directory() == directory &&
+                     prepared.bundles_plan == prepared.program.plan;
+  if (!known) {
+    std::vector<std::string> ops;
+    for (const plan::Op& op : prepared.program.ops) ops.push_back(op.name);
+    prepared.bundles.reset();
+    Result<llo::Dump> dump = llo::Dump::Open(directory, ops);
+    if (!dump.ok()) {
+      if (request.llo) return dump.errors();
+      Demote(dump.errors(), "compute time comes from the model instead of bundles", messages);
+      return Done{};
+    }
     prepared.bundles = std::make_unique<llo::Dump>(std::move(dump).value());
-    plan::AttachBundles(prepared.program, *prepared.bundles, prepared.chip.config);
-    return true;
+    prepared.bundles_plan = prepared.program.plan;
   }
-  if (asked) {
-    session.console.Print(dump.errors());
-    return false;
-  }
-  Demote(session, dump.errors(), "compute time comes from the model instead of bundles");
-  return true;
+  plan::AttachBundles(prepared.program, *prepared.bundles, prepared.chip.config);
+  return Done{};
 }
 
 void SayInput(Session& session, const Input& input) {
@@ -80,47 +73,78 @@ Option BundlesOption() {
           "although INPUT has bundles", false, Complete::kDirectory};
 }
 
+PlanRequest PlanRequestOf(const Arguments& arguments) {
+  PlanRequest request;
+  request.plan = arguments.Get("plan", request.plan);
+  if (arguments.Has("llo")) request.llo = arguments.Get("llo");
+  return request;
+}
+
+void LoadAssignment(Prepared& prepared, Diagnostics& messages) {
+  const std::string& file = prepared.input.assignment_file;
+  if (file.empty()) return;
+  const Result<std::string> text = ReadFile(file);
+  Result<plan::BufferAssignment> assignment =
+      text.ok() ? plan::BufferAssignment::Parse(*text, file) : Result<plan::BufferAssignment>(text.errors());
+  if (assignment.ok()) {
+    prepared.assignment = std::move(assignment).value();
+  } else {
+    Demote(assignment.errors(), "the buffer assignment is ignored; addresses come from our own allocator", messages);
+  }
+}
+
+Status MakeProgram(const PlanRequest& request, Prepared& prepared, Diagnostics& messages) {
+  plan::PlanInputs inputs;
+  inputs.module = prepared.input.module.get();
+  inputs.chip = &prepared.chip.config;
+  inputs.assignment = prepared.assignment ? &*prepared.assignment : nullptr;
+  const std::vector<std::string>& plans = PlanNames();
+  if (std::find(plans.begin(), plans.end(), request.plan) == plans.end()) {
+    return UnknownWord("plan", request.plan, plans);
+  }
+  Result<plan::Program> program = plan::PlanAsCompiled(inputs, messages);
+  if (!program.ok()) return program.errors();
+  prepared.program = std::move(program).value();
+  return UseBundles(request, prepared, messages);
+}
+
 std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments, const std::string& default_chip,
                                   ExitCode& code) {
+  InputRequest request = InputRequestOf(arguments);
+  std::optional<Result<config::LoadedChip>> chip;
+  if (!request.chip.empty()) {
+    chip = LoadChipOf(arguments, request.chip);
+    // A file, such as config.resolved.yaml, says itself which chip it is: workloads go by that name.
+    if (chip->ok()) request.chip = (*chip)->config.name;
+  }
   Diagnostics notes;
-  Result<Input> input = LoadInput(InputRequestOf(arguments), notes);
+  Result<Input> input = LoadInput(request, notes);
   session.console.Print(notes);
   if (!input.ok()) code = session.Fail(input.errors());
-  std::string chip_name = input.ok() ? input->chip : arguments.Get("chip");
-  if (chip_name.empty() && input.ok()) {
-    if (default_chip.empty()) {
+  if (!chip && input.ok()) {
+    if (input->chip.empty() && default_chip.empty()) {
       code = session.Fail(NoChip(arguments), kExitUsage);
       return nullptr;
     }
-    chip_name = default_chip;
-    session.console.Say(1, fmt::format("no --chip: {} is assumed", chip_name));
+    if (input->chip.empty()) session.console.Say(1, fmt::format("no --chip: {} is assumed", default_chip));
+    chip = LoadChipOf(arguments, input->chip.empty() ? default_chip : input->chip);
   }
-  if (chip_name.empty()) return nullptr;
-  Result<config::LoadedChip> chip = LoadChipOf(arguments, chip_name);
-  if (!chip.ok()) code = session.Fail(chip.errors());
-  if (!input.ok() || !chip.ok()) return nullptr;
+  if (chip && !chip->ok()) code = session.Fail(chip->errors());
+  if (!input.ok() || !chip->ok()) return nullptr;
   SayInput(session, *input);
 
   auto prepared = std::make_unique<Prepared>();
   prepared->input = std::move(input).value();
-  prepared->chip = std::move(chip).value();
-  LoadAssignment(session, *prepared);
-  plan::PlanInputs inputs;
-  inputs.module = prepared->input.module.get();
-  inputs.chip = &prepared->chip.config;
-  inputs.assignment = prepared->assignment ? &*prepared->assignment : nullptr;
-  Diagnostics warnings;
-  Result<plan::Program> program = plan::PlanAsCompiled(inputs, warnings);
-  session.console.Print(warnings);
-  if (!program.ok()) {
-    code = session.Fail(program.errors());
+  prepared->chip = std::move(*chip).value();
+  Diagnostics messages;
+  LoadAssignment(*prepared, messages);
+  const Status planned = MakeProgram(PlanRequestOf(arguments), *prepared, messages);
+  session.console.Print(messages);
+  if (!planned.ok()) {
+    code = session.Fail(planned.errors());
     return nullptr;
   }
-  prepared->program = std::move(program).value();
-  if (!UseBundles(session, arguments, *prepared)) {
-    code = kExitBadInput;
-    return nullptr;
-  }
+  if (prepared->bundles != nullptr) session.console.Say(1, "bundles: " + prepared->bundles->directory());
   return prepared;
 }
 
