@@ -154,7 +154,10 @@ bool BundleReader::ReadHeader(BundleText& bundle) {
   if (digits == 0) return false;
   skip_blanks();
   std::size_t marker = position_;
-  while (!at_end() && (std::isupper(static_cast<unsigned char>(text_[position_])) || text_[position_] == ',')) {
+  auto at_mark = [this] {
+    return std::isupper(static_cast<unsigned char>(text_[position_])) != 0 || text_[position_] == ',';
+  };
+  while (!at_end() && at_mark()) {
     ++position_;
     skip_blanks();
   }

@@ -294,7 +294,8 @@ void Decoder::AppendBlock(std::uint32_t begin, const std::vector<bool>& leaders)
   bool seen_branch = false;
   for (std::uint32_t i = begin; i < block.end; ++i) {
     const Bundle& bundle = bundles_[i];
-    kernel_.code_.insert(kernel_.code_.end(), lowered_.begin() + bundle.first, lowered_.begin() + bundle.last);
+    kernel_.code_.insert(kernel_.code_.end(), lowered_.begin() + bundle.first,
+                         lowered_.begin() + bundle.last);
     if (bundle.branch.present && seen_branch) {
       MicroInstruction stop;
       stop.op = MicroOp::kUnknown;

@@ -183,7 +183,8 @@ std::vector<std::string> DescriptionLines(const KernelDescription& d) {
     return std::string(static_cast<std::size_t>(2 * (depth + 1)), ' ');
   };
   for (const LoopDescription& loop : d.loops) {
-    double each = loop.iterations > 0 ? static_cast<double>(loop.bundles) / static_cast<double>(loop.iterations) : 0;
+    double turns = static_cast<double>(std::max<std::int64_t>(1, loop.iterations));
+    double each = static_cast<double>(loop.bundles) / turns;
     std::string entered = loop.entries == 1 ? "" : fmt::format(", entered {}", Times(loop.entries));
     body.emplace(std::make_pair(loop.begin, loop.depth - 1000),
                  fmt::format("{}loop {:#x}..{:#x}: {} iterations{}, {:.1f} bundles each",
@@ -191,14 +192,16 @@ std::vector<std::string> DescriptionLines(const KernelDescription& d) {
                              loop.end - 1, loop.iterations, entered, each));
   }
   for (const DmaDescription& dma : d.dmas) {
-    std::string size = dma.least == dma.most ? FormatBytes(dma.most)
-                                             : fmt::format("{} to {}", FormatBytes(dma.least), FormatBytes(dma.most));
-    std::string shape = dma.chunk == 0 ? "contiguous"
-                                       : fmt::format("{} runs {} apart", FormatBytes(dma.chunk), FormatBytes(dma.stride));
+    std::string size = FormatBytes(dma.most), shape = "contiguous";
+    if (dma.least != dma.most) size = fmt::format("{} to {}", FormatBytes(dma.least), size);
+    if (dma.chunk != 0) {
+      shape = fmt::format("{} runs {} apart", FormatBytes(dma.chunk), FormatBytes(dma.stride));
+    }
     std::string operand = dma.operand < 0 ? "" : fmt::format(" operand {}", dma.operand);
     body.emplace(std::make_pair(dma.bundle, 0),
-                 fmt::format("{}dma  {:#x}: {}{}, {} x {}, {}, thread {}, flag {} (line {})", indent(dma.loop),
-                             dma.bundle, KindName(dma.kind), operand, dma.count, size, shape, dma.thread,
+                 fmt::format("{}dma  {:#x}: {}{}, {} x {}, {}, thread {}, flag {} (line {})",
+                             indent(dma.loop), dma.bundle, KindName(dma.kind), operand, dma.count, size,
+                             shape, dma.thread,
                              dma.flags, dma.line));
   }
   for (const WaitDescription& wait : d.waits) {

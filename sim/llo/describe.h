@@ -53,9 +53,10 @@ struct KernelDescription {
   std::vector<std::string> notes;        ///< Assumptions and the reason of an early stop.
 };
 
-/// Runs the kernel once. Addresses in `options` are ignored: operands get made-up ones, so that each DMA can be
-/// traced to its operand.
-KernelDescription Describe(const Kernel& kernel, MachineOptions options, const Utilization* utilization = nullptr);
+/// Runs the kernel once. Addresses in `options` are ignored: operands get made-up ones, so that each DMA
+/// can be traced to its operand.
+KernelDescription Describe(const Kernel& kernel, MachineOptions options,
+                           const Utilization* utilization = nullptr);
 
 /// The description as indented text, loops in the order of addresses.
 std::vector<std::string> DescriptionLines(const KernelDescription& description);

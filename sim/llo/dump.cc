@@ -230,7 +230,8 @@ Result<Utilization> Dump::LoadUtilization(const std::string& op, const Kernel& k
     if (!text.ok()) return text.errors();
     Result<Utilization> table = Utilization::Parse(*text, entry.utilization);
     if (table.ok() && static_cast<std::int64_t>(table->use.size()) != kernel.bundle_count()) {
-      Diagnostic error = Error(fmt::format("{} rows for {} bundles", table->use.size(), kernel.bundle_count()));
+      Diagnostic error =
+          Error(fmt::format("{} rows for {} bundles", table->use.size(), kernel.bundle_count()));
       error.file = entry.utilization;
       return error;
     }

@@ -69,8 +69,8 @@ struct DmaSite {
   bool strided = false;
   std::uint16_t source_stride = 0, destination_stride = 0, steps = 0;
   /// dma.general: its strides are six words of SMEM at `descriptor_address`: outer source stride, outer
-  /// destination stride, inner runs, inner source stride, inner destination stride (strides in units of 32 B),
-  /// length of a run in steps of 512 B.
+  /// destination stride, inner runs, inner source stride, inner destination stride (strides in units
+  /// of 32 B), length of a run in steps of 512 B.
   bool descriptor = false;
   std::uint16_t descriptor_address = 0;
   std::uint8_t kind = 0;           ///< Dma::Kind.

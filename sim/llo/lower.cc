@@ -229,13 +229,17 @@ void Decoder::Lower(const OpText& text) {
     std::size_t close = operation->tail.find(']');
     if (close == std::string::npos) break;
     if (!StartsWith(operation->opcode, "dma.") && !StartsWith(operation->opcode, "int_to_ptr.")) break;
-    if (operation->tail.compare(0, 9, "[thread:$") == 0) operation->comment = operation->tail.substr(9, close - 9);
+    if (operation->tail.compare(0, 9, "[thread:$") == 0) {
+      operation->comment = operation->tail.substr(9, close - 9);
+    }
     operation->tail = std::string(Trim(std::string_view(operation->tail).substr(close + 1)));
   }
   if (StartsWith(operation->opcode, "sst")) {
     // `[smem:[…]] %s5_s3` has no comma.
     std::size_t close = operation->tail.rfind(']');
-    if (close != std::string::npos && close + 1 < operation->tail.size()) operation->tail.insert(close + 1, ",");
+    if (close != std::string::npos && close + 1 < operation->tail.size()) {
+      operation->tail.insert(close + 1, ",");
+    }
   }
   std::size_t main_size = main_.size(), early_size = early_.size();
   std::vector<Operand> operands;
@@ -269,7 +273,8 @@ void Decoder::LowerOperation(const Operation& operation, std::vector<Operand>& o
     assume.dst = ResultRegister(operation);
     Emit(operation, assume);
     if (assumed_opcodes_.insert(operation.opcode).second) {
-      Note(operation.line, fmt::format("`{}` reads values that are not in the dump: taken as 0", operation.opcode));
+      Note(operation.line,
+           fmt::format("`{}` reads values that are not in the dump: taken as 0", operation.opcode));
     }
     return;
   }
@@ -319,7 +324,8 @@ bool Decoder::LowerArithmetic(const Operation& operation, std::vector<Operand>& 
     instruction.dst = ResultRegister(operation);
     // Two pops of one division give the quotient, then the remainder; a single one what was asked for.
     int& left = divide_pops_[operation.tail];
-    instruction.a = left == 2 ? kQuotientFirst : quotients_.count(operation.tail) > 0 ? kQuotientOnly : kRemainder;
+    bool quotient = quotients_.count(operation.tail) > 0;
+    instruction.a = left == 2 ? kQuotientFirst : quotient ? kQuotientOnly : kRemainder;
     --left;
     Emit(operation, instruction);
     return true;

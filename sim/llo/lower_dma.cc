@@ -119,7 +119,8 @@ bool Decoder::LowerDma(const Operation& operation, std::vector<Operand>& operand
 }
 
 // dma.general says neither where it reads nor where it writes: the pointers do.
-void Decoder::LowerGeneralDma(const Operation& operation, const std::vector<Operand>& operands, DmaSite* site) {
+void Decoder::LowerGeneralDma(const Operation& operation, const std::vector<Operand>& operands,
+                              DmaSite* site) {
   const Operand* descriptor = Named(operands, "stridedescaddr");
   if (descriptor == nullptr && operands.size() > 5) descriptor = &operands[5];
   site->source = ValueOf(operands[0]);
@@ -166,7 +167,8 @@ void Decoder::TrackPointers(const Operation& operation, const std::vector<Operan
   }
   if (opcode == "scalar_parameter_address") space = Space::kHbm;
   bool copies = StartsWith(opcode, "smov") || opcode == "scalar_select" || StartsWith(opcode, "sshll");
-  if (copies && !operands.empty()) space = PointerSpaceOf(operands[opcode == "scalar_select" ? operands.size() - 2 : 0]);
+  std::size_t copied = opcode == "scalar_select" && operands.size() > 1 ? operands.size() - 2 : 0;
+  if (copies && !operands.empty()) space = PointerSpaceOf(operands[copied]);
   if (space && operation.results[0].value >= 0) pointer_spaces_[operation.results[0].value] = *space;
 }
 

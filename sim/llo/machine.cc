@@ -304,7 +304,9 @@ bool Machine::Execute(const MicroInstruction& i, Event& event) {
     case MicroOp::kXor: d = a ^ b; return false;
     case MicroOp::kShiftLeft: d = b < 32 ? a << b : 0; return false;
     case MicroOp::kShiftRight: d = b < 32 ? a >> b : 0; return false;
-    case MicroOp::kShiftRightSigned: d = static_cast<std::uint32_t>(Signed(a) >> std::min(b, 31U)); return false;
+    case MicroOp::kShiftRightSigned:
+      d = static_cast<std::uint32_t>(Signed(a) >> std::min(b, 31U));
+      return false;
     case MicroOp::kMinSigned: d = Signed(a) < Signed(b) ? a : b; return false;
     case MicroOp::kMaxSigned: d = Signed(a) > Signed(b) ? a : b; return false;
     case MicroOp::kMinUnsigned: d = std::min(a, b); return false;

@@ -65,8 +65,8 @@ struct MachineOptions {
   std::map<std::string, std::uint32_t> smem;
   /// The previous execution did the cross-program prefetches already: they move no bytes.
   bool warm = false;
-  /// More bundles than this are taken for an endless loop: kError. A loop that comes back to the very same state
-  /// without an event is found long before.
+  /// More bundles than this are taken for an endless loop: kError. A loop that comes back to the very
+  /// same state without an event is found long before.
   std::int64_t bundle_limit = 4'000'000'000;
 };
 

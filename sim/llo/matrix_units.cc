@@ -30,7 +30,8 @@ MatrixUnits::MatrixUnits(const Kernel& kernel, const MatrixConfig& config)
     type.cycles = cycles == config.cycles.end() ? 1 : std::max<Cycles>(0, cycles->second);
     auto latency = config.latency.find(name);
     type.latency = latency == config.latency.end() ? 0 : latency->second;
-    type.results = static_cast<std::uint32_t>(std::max(1, RowsOf(name) / 8 * std::max(1, config.columns / 128)));
+    int registers = RowsOf(name) / 8 * std::max(1, config.columns / 128);
+    type.results = static_cast<std::uint32_t>(std::max(1, registers));
     types_.push_back(type);
   }
   // The least distance of a vmatmul and its pop inside a block: what the compiler counts on.
