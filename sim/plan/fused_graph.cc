@@ -105,8 +105,7 @@ void AddPath(Flow& flow, Path path) {
 Path Joined(const Path& path, const Path& more) {
   Path joined = path;
   for (const Transform& step : more) {
-    bool same_rank = !joined.empty() && joined.back().Rank() == step.Rank();
-    if (!step.IsIdentity() || !same_rank) joined.push_back(step);
+    if (joined.empty() || !step.KeepsWindowsOf(joined.back())) joined.push_back(step);
   }
   return joined;
 }

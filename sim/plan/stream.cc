@@ -51,6 +51,14 @@ TileView ViewOf(const hlo::Shape& shape) {
     view.tile.push_back(std::max<std::int64_t>(grid.tile[d], 1));
     view.count.push_back(grid.count[d]);
   }
+  // Elements below a byte, untiled: the piece that DMAs move is a whole byte. (An odd row length
+  // packs across rows; its rows are counted as whole bytes.)
+  int bits = shape.has_layout && shape.layout.element_size_bits > 0 ? static_cast<int>(shape.layout.element_size_bits)
+                                                                    : hlo::ElementBits(shape.type);
+  if (bits > 0 && bits < 8 && view.tile_bytes == 1 && !view.tile.empty() && view.tile.back() == 1) {
+    view.tile.back() = 8 / bits;
+    view.count.back() = (view.count.back() + view.tile.back() - 1) / view.tile.back();
+  }
   return view;
 }
 

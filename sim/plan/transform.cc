@@ -303,6 +303,14 @@ bool Transform::IsIdentity() const {
   return true;
 }
 
+bool Transform::KeepsWindowsOf(const Transform& before) const {
+  if (!IsIdentity() || before.Rank() != Rank()) return false;
+  for (std::size_t i = 0; i < Rank(); ++i) {
+    if (OutSize(i) < before.OutSize(i)) return false;
+  }
+  return true;
+}
+
 Box ApplyPath(const Path& path, const Box& box) {
   Box current = box;
   for (const Transform& step : path) current = step.Apply(current);

@@ -36,7 +36,11 @@ struct Transform {
   Box Apply(const Box& box) const;
   /// Dimensions of the outgoing box.
   std::size_t Rank() const { return kind == Kind::kAffine ? dims.size() : to.size(); }
-  /// True if it changes nothing for boxes of rank Rank().
+  /// Size of outgoing dimension `i`.
+  std::int64_t OutSize(std::size_t i) const { return kind == Kind::kAffine ? dims[i].size : to[i]; }
+  /// True if it changes no window that comes out of `before` (it may still clip others).
+  bool KeepsWindowsOf(const Transform& before) const;
+  /// True if it changes nothing for boxes of rank Rank() inside its sizes.
   bool IsIdentity() const;
 };
 

@@ -244,6 +244,49 @@ TEST_CASE("every module of the corpus plans; steps are bounded and waits match i
   CHECK(planned > 200);
 }
 
+TEST_CASE("whatever parses is planned: no crash, no descriptor outside its buffer", "[corpus]") {
+  namespace fs = std::filesystem;
+  const fs::path corpus = fs::path(SPILLWAY_SHARED_DIR) / "corpus/public";
+  if (!fs::exists(corpus)) {
+    WARN("corpus is absent: skipped");
+    return;
+  }
+  int planned = 0, kernels = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(corpus)) {
+    if (!entry.is_regular_file() || entry.path().extension() != ".hlo") continue;
+    auto text = ReadFile(entry.path().string());
+    if (!text.ok()) continue;
+    auto modules = hlo::ParseModules(std::move(*text), entry.path().filename().string());
+    if (!modules.ok()) continue;
+    INFO(entry.path().string());
+    for (const auto& module : *modules) {
+      Diagnostics warnings;
+      PlanInputs inputs;
+      inputs.module = module.get();
+      inputs.chip = &Chip("v5e");
+      auto program = PlanAsCompiled(inputs, warnings);
+      if (!program.ok()) continue;
+      ++planned;
+      for (const Item& item : program->items) {
+        if (item.kind != Item::Kind::kKernel) continue;
+        std::unique_ptr<ActionSource> source = item.source();
+        Action action;
+        for (int i = 0; i < 200 && source->Next(action); ++i) {
+          if (action.kind != Action::Kind::kIssue || action.transfer.buffer < 0) continue;
+          const Transfer& t = action.transfer;
+          const Buffer& buffer = program->buffers[t.buffer];
+          std::int64_t last = t.address + (t.outer - 1) * t.outer_stride + (t.chunks - 1) * t.stride + t.chunk_bytes;
+          ++kernels;
+          REQUIRE(t.address >= buffer.offset);
+          REQUIRE(last <= buffer.offset + buffer.allocated_bytes);
+        }
+      }
+    }
+  }
+  CHECK(planned > 100);
+  CHECK(kernels > 1000);
+}
+
 TEST_CASE("VMEM buffers take what the compiler's memory report says", "[validation]") {
   namespace fs = std::filesystem;
   const fs::path root = fs::path(SPILLWAY_SHARED_DIR) / "validation";
