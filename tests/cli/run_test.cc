@@ -61,6 +61,7 @@ TEST_CASE("a run directory is complete, and the same input gives the same bytes"
                                      a + "/config.resolved.yaml"});
     CHECK(again.code == 0);
     CHECK(again.out == Run({"run", "attention", "--chip", "v6e", "--json"}).out);
+    CHECK(Run({"run", "attention", "--json", "--chip", a + "/config.resolved.yaml"}).out == again.out);
     CHECK(Run({"check", a + "/config.resolved.yaml"}).code == 0);
   }
   SECTION("export and report read it") {
