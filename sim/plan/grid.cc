@@ -278,7 +278,19 @@ bool CutGrid(const FusedGraph& graph, Grid& grid) {
   if (grid.anchor < 0) return false;
   const hlo::Shape& shape = ArrayShape(graph.nodes[grid.anchor].shape());
   hlo::TileGrid tiles = hlo::GridOf(shape);
-  for (std::int64_t d : PhysicalOrder(shape)) {
+  hlo::Dims order = PhysicalOrder(shape);
+  if (grid.sizes.size() > shape.dimensions.size()) {
+    // A contraction re-reads its operands: windows near square move least.
+    auto window_of = [&](std::int64_t d) {
+      for (const GridAxis& a : grid.axes) {
+        if (a.dim == d) return a.window;
+      }
+      return shape.dimensions[d];
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::int64_t a, std::int64_t b) { return window_of(a) > window_of(b); });
+  }
+  for (std::int64_t d : order) {
     auto axis = std::find_if(grid.axes.begin(), grid.axes.end(), [&](const GridAxis& a) { return a.dim == d; });
     std::int64_t window = axis == grid.axes.end() ? shape.dimensions[d] : axis->window;
     std::int64_t count = CeilDiv(window, tiles.tile[d]);

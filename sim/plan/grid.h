@@ -38,8 +38,8 @@ std::optional<Grid> GridFromDump(const FusedGraph& graph, const hlo::WindowConfi
 /// A domain without windows (one step): the anchor the planner's own tiler starts from.
 Grid WholeGrid(const FusedGraph& graph);
 
-/// Halves the outermost window that can still be cut (along the most major dimension of the
-/// anchor's result in memory). False if nothing is left to cut.
+/// Halves the outermost window that can still be cut: along the most major dimension of the anchor's
+/// result in memory, or for a contraction its longest. False if nothing is left to cut.
 bool CutGrid(const FusedGraph& graph, Grid& grid);
 
 }  // namespace spillway::plan
