@@ -27,30 +27,45 @@ const char* KindName(llo::Dma::Kind kind) {
 }
 
 Json ToJson(const llo::KernelDescription& description) {
-  Json json = {{"file", description.file}, {"static_bundles", description.static_bundles},
-               {"bundles", description.bundles}, {"cycles", description.cycles}, {"loads", description.loads},
-               {"stores", description.stores}};
+  Json json = {{"file", description.file},       {"static_bundles", description.static_bundles},
+               {"bundles", description.bundles}, {"cycles", description.cycles},
+               {"loads", description.loads},     {"stores", description.stores}};
   json["loops"] = Json::array();
   for (const llo::LoopDescription& loop : description.loops) {
-    json["loops"].push_back({{"begin", loop.begin}, {"end", loop.end}, {"depth", loop.depth}, {"entries", loop.entries},
-                             {"iterations", loop.iterations}, {"bundles", loop.bundles}});
+    json["loops"].push_back({{"begin", loop.begin},
+                             {"end", loop.end},
+                             {"depth", loop.depth},
+                             {"entries", loop.entries},
+                             {"iterations", loop.iterations},
+                             {"bundles", loop.bundles}});
   }
   json["dmas"] = Json::array();
   for (const llo::DmaDescription& dma : description.dmas) {
-    json["dmas"].push_back({{"bundle", dma.bundle}, {"line", dma.line}, {"loop", dma.loop}, {"thread", dma.thread},
-                            {"direction", KindName(dma.kind)}, {"operand", dma.operand}, {"count", dma.count},
-                            {"total_bytes", dma.total}, {"chunk_bytes", dma.chunk}, {"stride", dma.stride},
+    json["dmas"].push_back({{"bundle", dma.bundle},
+                            {"line", dma.line},
+                            {"loop", dma.loop},
+                            {"thread", dma.thread},
+                            {"direction", KindName(dma.kind)},
+                            {"operand", dma.operand},
+                            {"count", dma.count},
+                            {"total_bytes", dma.total},
+                            {"chunk_bytes", dma.chunk},
+                            {"stride", dma.stride},
                             {"flags", dma.flags}});
   }
   json["waits"] = Json::array();
   for (const llo::WaitDescription& wait : description.waits) {
-    json["waits"].push_back({{"bundle", wait.bundle}, {"line", wait.line}, {"loop", wait.loop}, {"count", wait.count},
-                             {"bytes", wait.bytes}, {"flags", wait.flags}});
+    json["waits"].push_back({{"bundle", wait.bundle},
+                             {"line", wait.line},
+                             {"loop", wait.loop},
+                             {"count", wait.count},
+                             {"bytes", wait.bytes},
+                             {"flags", wait.flags}});
   }
   json["slots"] = Json::array();
   for (const llo::SlotUse& slot : description.slots) {
-    json["slots"].push_back({{"slot", slot.slot}, {"used", slot.used}, {"capacity", slot.capacity},
-                             {"share", slot.share}});
+    json["slots"].push_back(
+        {{"slot", slot.slot}, {"used", slot.used}, {"capacity", slot.capacity}, {"share", slot.share}});
   }
   json["notes"] = description.notes;
   return json;
@@ -72,7 +87,8 @@ View ViewBundles(const plan::Program& program, const llo::Dump& dump, const conf
       continue;
     }
     const Result<llo::Utilization> use = dump.LoadUtilization(op.name, **kernel);
-    const llo::KernelDescription description = llo::Describe(**kernel, options, use.ok() ? &use.value() : nullptr);
+    const llo::KernelDescription description =
+        llo::Describe(**kernel, options, use.ok() ? &use.value() : nullptr);
     view.text += op.name + "\n";
     for (const std::string& line : llo::DescriptionLines(description)) view.text += "  " + line + "\n";
     view.text += "\n";

@@ -6,8 +6,8 @@
 
 namespace spillway::cli {
 
-/// Loops, DMAs, waits and slot use of each op of `program` that has bundles in `dump`, in schedule order. An op
-/// whose bundles cannot be read is shown with the reason.
+/// Loops, DMAs, waits and slot use of each op of `program` that has bundles in `dump`, in schedule order. An
+/// op whose bundles cannot be read is shown with the reason.
 View ViewBundles(const plan::Program& program, const llo::Dump& dump, const config::ChipConfig& chip);
 
 }  // namespace spillway::cli

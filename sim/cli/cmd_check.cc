@@ -18,8 +18,8 @@ namespace spillway::cli {
 namespace {
 
 struct Report {
-  std::string kind;      ///< What the file is: "chip", "workload", "HLO".
-  std::string summary;   ///< One clause about a good file.
+  std::string kind;     ///< What the file is: "chip", "workload", "HLO".
+  std::string summary;  ///< One clause about a good file.
   Diagnostics problems;
 };
 
@@ -36,7 +36,8 @@ Report CheckWorkload(const std::string& path) {
   }
   std::vector<std::string> needed;
   if (const auto point = config::SelectPoint(*workload, "", "", {}); point.ok()) needed.push_back(point->hlo);
-  for (const config::WorkloadDump& dump : workload->dumps) needed.push_back(JoinPath(DirectoryOf(path), dump.path));
+  for (const config::WorkloadDump& dump : workload->dumps)
+    needed.push_back(JoinPath(DirectoryOf(path), dump.path));
   for (const std::string& place : needed) {
     if (Exists(place)) continue;
     Diagnostic error = Error(fmt::format("there is no '{}'", place));
@@ -56,9 +57,10 @@ Report CheckHlo(std::string bytes, const std::string& shown) {
   }
   for (const auto& module : *modules) {
     std::size_t instructions = 0;
-    for (const hlo::Computation& computation : module->computations) instructions += computation.instructions.size();
-    report.summary += fmt::format("{}module {}, {} instructions{}", report.summary.empty() ? "" : "; ", module->name,
-                                  instructions, module->is_scheduled ? "" : ", not scheduled");
+    for (const hlo::Computation& computation : module->computations)
+      instructions += computation.instructions.size();
+    report.summary += fmt::format("{}module {}, {} instructions{}", report.summary.empty() ? "" : "; ",
+                                  module->name, instructions, module->is_scheduled ? "" : ", not scheduled");
   }
   return report;
 }
@@ -79,7 +81,8 @@ Report CheckYaml(const std::string& text, const std::string& path, const std::ve
   if (schema.rfind("spillway.workload/", 0) == 0) return CheckWorkload(path);
   if (schema.empty()) return CheckNameless(path, search);
   if (schema.rfind("spillway.chip/", 0) == 0) return CheckChip(path, search);
-  Diagnostic error = Error(fmt::format("unknown schema '{}'", schema), "known: spillway.chip/1, spillway.workload/1");
+  Diagnostic error =
+      Error(fmt::format("unknown schema '{}'", schema), "known: spillway.chip/1, spillway.workload/1");
   error.file = path;
   return {"YAML", "", {error}};
 }
@@ -115,11 +118,12 @@ Command CheckCommand() {
   Command command;
   command.name = "check";
   command.summary = "validate files and print every mistake in them";
-  command.positionals = {{"FILE", "chip or workload YAML (.yaml), or HLO; - for HLO on standard input", 1, -1,
-                          Complete::kFile}};
+  command.positionals = {
+      {"FILE", "chip or workload YAML (.yaml), or HLO; - for HLO on standard input", 1, -1, Complete::kFile}};
   command.options = {ConfigPathOption()};
-  command.notes = {"One line per file on standard output, the mistakes on standard error. Exit code 1 if a file has "
-                   "mistakes, 3 if one cannot be read."};
+  command.notes = {
+      "One line per file on standard output, the mistakes on standard error. Exit code 1 if a file has "
+      "mistakes, 3 if one cannot be read."};
   command.examples = {{"spillway check my_chip.yaml module.after_optimizations.txt", "before a long run"}};
   command.run = RunCheck;
   return command;

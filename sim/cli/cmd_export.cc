@@ -28,7 +28,8 @@ Result<std::vector<output::OutputFile>> RenderAll(const std::vector<std::string>
 ExitCode WriteToOutput(Session& session, const std::vector<output::OutputFile>& files) {
   if (files.size() != 1) {
     return session.Fail(Error(fmt::format("{} files cannot go to standard output", files.size()),
-                              "-o DIR takes them, or choose a format of one file"), kExitUsage);
+                              "-o DIR takes them, or choose a format of one file"),
+                        kExitUsage);
   }
   session.out.Write(files.front().contents);
   return kExitDone;
@@ -37,9 +38,11 @@ ExitCode WriteToOutput(Session& session, const std::vector<output::OutputFile>& 
 ExitCode RunExport(Session& session, const Arguments& arguments) {
   const std::vector<std::string> formats = SplitList(arguments.Get("format"));
   if (formats.empty()) {
-    return session.Fail(Error("'export' needs --format LIST", "'spillway list formats' prints them"), kExitUsage);
+    return session.Fail(Error("'export' needs --format LIST", "'spillway list formats' prints them"),
+                        kExitUsage);
   }
-  if (const Diagnostics errors = CheckFormats(formats); !errors.empty()) return session.Fail(errors, kExitUsage);
+  if (const Diagnostics errors = CheckFormats(formats); !errors.empty())
+    return session.Fail(errors, kExitUsage);
   const std::string& directory = arguments.positionals().front();
   const Result<output::RunData> run = output::ReadRunDirectory(directory);
   if (!run.ok()) return session.Fail(run.errors());
@@ -68,9 +71,10 @@ Command ExportCommand() {
   };
   command.options.front().in_usage = true;
   command.notes = {"Prints the path of each file that it wrote."};
-  command.examples = {{"spillway export out --format xplane -o profile && xprof --logdir profile",
-                       "open a simulated run where real ones are opened"},
-                      {"spillway export out --format chrome,csv", "several formats, into the run's directory"}};
+  command.examples = {
+      {"spillway export out --format xplane -o profile && xprof --logdir profile",
+       "open a simulated run where real ones are opened"},
+      {"spillway export out --format chrome,csv", "several formats, into the run's directory"}};
   command.run = RunExport;
   return command;
 }

@@ -35,7 +35,8 @@ Command HelpCommand() {
   Command command;
   command.name = "help";
   command.summary = "explain spillway or one of its commands";
-  command.positionals = {{"COMMAND", "the command to explain; without it, all are listed", 0, 1, Complete::kCommand}};
+  command.positionals = {
+      {"COMMAND", "the command to explain; without it, all are listed", 0, 1, Complete::kCommand}};
   command.examples = {{"spillway help run", "the options of run"}};
   command.run = RunHelp;
   return command;

@@ -18,17 +18,19 @@ ExitCode RunInspect(Session& session, const Arguments& arguments) {
   if (prepared == nullptr) return code;
   const std::string what = arguments.Get("what", "ops");
   if (what == "bundles" && prepared->bundles == nullptr) {
-    return session.Fail(Error(fmt::format("no bundles were found with '{}'", prepared->input.name),
-                              "--llo DIR names a dump made with --xla_jf_dump_to and --xla_jf_dump_llo_text=true"));
+    return session.Fail(
+        Error(fmt::format("no bundles were found with '{}'", prepared->input.name),
+              "--llo DIR names a dump made with --xla_jf_dump_to and --xla_jf_dump_llo_text=true"));
   }
   ViewStyle style;
   style.width = TerminalWidth();
   style.unicode = LocaleIsUtf8();
   const View view = what == "buffers"   ? ViewBuffers(prepared->program, style)
                     : what == "program" ? ViewProgram(prepared->program, style)
-                    : what == "bundles" ? ViewBundles(prepared->program, *prepared->bundles, prepared->chip.config)
-                    : what == "vmem"    ? ViewVmem(prepared->program, prepared->chip.config, style)
-                                        : ViewOps(prepared->program, style);
+                    : what == "bundles"
+                        ? ViewBundles(prepared->program, *prepared->bundles, prepared->chip.config)
+                    : what == "vmem" ? ViewVmem(prepared->program, prepared->chip.config, style)
+                                     : ViewOps(prepared->program, style);
   session.out.Write(arguments.Has("json") ? view.json : view.text);
   return kExitDone;
 }
@@ -40,10 +42,15 @@ Command InspectCommand() {
   command.name = "inspect";
   command.summary = "show what a dump holds and how it will be replayed, without simulating";
   command.positionals = {InputPositional()};
-  command.options = {{"what", 0, "WHAT",
-                      "ops (default), buffers, program (kernels, transfers, loops), vmem (its use, op by op) or bundles (the "
+  command.options = {{"what",
+                      0,
+                      "WHAT",
+                      "ops (default), buffers, program (kernels, transfers, loops), vmem (its use, op by op) "
+                      "or bundles (the "
                       "compiler's code: loops, DMAs, waits, slots)",
-                      false, Complete::kNothing, {"ops", "buffers", "program", "vmem", "bundles"}}};
+                      false,
+                      Complete::kNothing,
+                      {"ops", "buffers", "program", "vmem", "bundles"}}};
   for (Option& option : ChipOptions()) command.options.push_back(std::move(option));
   command.options.push_back(BundlesOption());
   for (Option& option : InputOptions()) command.options.push_back(std::move(option));

@@ -29,12 +29,14 @@ std::string Columns(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     widths.resize(std::max(widths.size(), row.more.size() + 1));
     widths[0] = std::max(widths[0], row.name.size());
-    for (std::size_t i = 0; i < row.more.size(); ++i) widths[i + 1] = std::max(widths[i + 1], row.more[i].size());
+    for (std::size_t i = 0; i < row.more.size(); ++i)
+      widths[i + 1] = std::max(widths[i + 1], row.more[i].size());
   }
   std::string out;
   for (const Row& row : rows) {
     std::string line = fmt::format("{:<{}}", row.name, widths[0]);
-    for (std::size_t i = 0; i < row.more.size(); ++i) line += fmt::format("  {:<{}}", row.more[i], widths[i + 1]);
+    for (std::size_t i = 0; i < row.more.size(); ++i)
+      line += fmt::format("  {:<{}}", row.more[i], widths[i + 1]);
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
@@ -79,9 +81,13 @@ ExitCode ListWorkloads(Session& session, const Arguments& arguments) {
     for (const config::WorkloadVariant& variant : workload->variants) {
       variants.push_back({{"name", variant.name}, {"compiler", variant.compiler}});
     }
-    rows.push_back({named.name, {fmt::format("{}", fmt::join(workload->chips, ",")), symbols, workload->description}});
-    json.push_back({{"name", named.name}, {"description", workload->description}, {"chips", workload->chips},
-                    {"symbols", all_symbols}, {"variants", variants},
+    rows.push_back(
+        {named.name, {fmt::format("{}", fmt::join(workload->chips, ",")), symbols, workload->description}});
+    json.push_back({{"name", named.name},
+                    {"description", workload->description},
+                    {"chips", workload->chips},
+                    {"symbols", all_symbols},
+                    {"variants", variants},
                     {"default", {{"chip", workload->default_chip}, {"variant", workload->default_variant}}}});
   }
   session.out.Write(arguments.Has("json") ? json.dump(2) + "\n" : Columns(rows));
@@ -124,11 +130,16 @@ Command ListCommand() {
   Command command;
   command.name = "list";
   command.summary = "print the chips, workloads, output formats or configuration keys there are";
-  command.positionals = {{"WHAT", "chips, workloads, formats or keys", 1, 1, Complete::kNothing,
+  command.positionals = {{"WHAT",
+                          "chips, workloads, formats or keys",
+                          1,
+                          1,
+                          Complete::kNothing,
                           {"chips", "workloads", "formats", "keys"}}};
   command.options = {JsonOption(), ConfigPathOption()};
-  command.notes = {"Each line begins with the name that other commands take. Workloads show the chips they are "
-                   "compiled for and their symbols with the default value."};
+  command.notes = {
+      "Each line begins with the name that other commands take. Workloads show the chips they are "
+      "compiled for and their symbols with the default value."};
   command.examples = {{"spillway list workloads", "what there is to run"},
                       {"spillway list keys | grep dma", "what --set can change about the DMA engines"}};
   command.run = RunList;

@@ -24,7 +24,8 @@ ExitCode RunReport(Session& session, const Arguments& arguments) {
   }
   if (!errors.empty()) return session.Fail(errors);
   const std::string page = output::HtmlReport(runs);
-  const std::string target = arguments.Get("output", JoinPath(arguments.positionals().front(), "report.html"));
+  const std::string target =
+      arguments.Get("output", JoinPath(arguments.positionals().front(), "report.html"));
   if (target == "-") {
     session.out.Write(page);
     return kExitDone;
@@ -41,10 +42,11 @@ Command ReportCommand() {
   Command command;
   command.name = "report";
   command.summary = "make one HTML page of finished runs, readable without a network";
-  command.positionals = {{"RUNDIR", "a directory that 'run -o' has written; several are compared", 1, -1,
-                          Complete::kDirectory}};
-  command.options = {{"output", 'o', "FILE", "the page; - for standard output; without it, report.html in the first RUNDIR",
-                      false, Complete::kFile}};
+  command.positionals = {
+      {"RUNDIR", "a directory that 'run -o' has written; several are compared", 1, -1, Complete::kDirectory}};
+  command.options = {{"output", 'o', "FILE",
+                      "the page; - for standard output; without it, report.html in the first RUNDIR", false,
+                      Complete::kFile}};
   command.notes = {"Prints the path of the page."};
   command.examples = {{"spillway report out", "a page about one run"},
                       {"spillway report before after -o difference.html", "two runs side by side"}};

@@ -72,7 +72,8 @@ void PrintSummary(Session& session, const Arguments& arguments, const Prepared& 
 }
 
 ExitCode RunRun(Session& session, const Arguments& arguments) {
-  if (const Diagnostics errors = CheckUsage(arguments); !errors.empty()) return session.Fail(errors, kExitUsage);
+  if (const Diagnostics errors = CheckUsage(arguments); !errors.empty())
+    return session.Fail(errors, kExitUsage);
   ExitCode code = kExitDone;
   const std::unique_ptr<Prepared> prepared = Prepare(session, arguments, "", code);
   if (prepared == nullptr) return code;
@@ -97,11 +98,12 @@ ExitCode RunRun(Session& session, const Arguments& arguments) {
     return kExitInterrupted;
   }
   if (result->limit_reached) {
-    return session.Fail(Error(fmt::format("the limit of {} events (run.max_events) was reached at {}: the result is "
-                                          "incomplete", prepared->chip.config.run.max_events,
-                                          FormatDuration(run.summary.makespan_ps)),
-                              "--set run.max_events=0 removes the limit"),
-                        kExitLimit);
+    return session.Fail(
+        Error(fmt::format("the limit of {} events (run.max_events) was reached at {}: the result is "
+                          "incomplete",
+                          prepared->chip.config.run.max_events, FormatDuration(run.summary.makespan_ps)),
+              "--set run.max_events=0 removes the limit"),
+        kExitLimit);
   }
   return kExitDone;
 }
@@ -115,23 +117,27 @@ Command RunCommand() {
   command.positionals = {InputPositional()};
   command.options = ChipOptions();
   command.options.front().in_usage = true;  // --chip
-  command.options.push_back({"plan", 0, "PLAN", "how the program runs: as-compiled (the dump's own schedule)", false,
-                             Complete::kNothing, PlanNames()});
+  command.options.push_back({"plan", 0, "PLAN", "how the program runs: as-compiled (the dump's own schedule)",
+                             false, Complete::kNothing, PlanNames()});
   command.options.push_back(BundlesOption());
   for (Option& option : InputOptions()) command.options.push_back(std::move(option));
-  command.options.push_back({"output", 'o', "DIR", "write summary, tables, timeline and configuration into DIR", false,
+  command.options.push_back({"output", 'o', "DIR",
+                             "write summary, tables, timeline and configuration into DIR", false,
                              Complete::kDirectory});
-  command.options.push_back({"format", 0, "LIST", "timeline formats for DIR, such as perfetto,xplane (default: perfetto)",
-                             false, Complete::kFormatList});
+  command.options.push_back({"format", 0, "LIST",
+                             "timeline formats for DIR, such as perfetto,xplane (default: perfetto)", false,
+                             Complete::kFormatList});
   command.options.push_back(JsonOption());
-  command.notes = {InputNote(),
-                   "The table has the bytes that each op moves to and from HBM, the time its core computes, the time "
-                   "it stands still (and for what), and what bounds it.",
-                   "The result is of one execution that starts with an empty VMEM. Ctrl-C ends the run early with the "
-                   "result so far; a second Ctrl-C ends it at once."};
-  command.examples = {{"spillway run attention --chip v6e", "a bundled workload"},
-                      {"spillway run module.after_optimizations.txt --chip v5e -o out", "your own dump, with a timeline"},
-                      {"spillway run attention --chip v6e --set hbm.channels=64 --json", "a chip with other memory"}};
+  command.notes = {
+      InputNote(),
+      "The table has the bytes that each op moves to and from HBM, the time its core computes, the time "
+      "it stands still (and for what), and what bounds it.",
+      "The result is of one execution that starts with an empty VMEM. Ctrl-C ends the run early with the "
+      "result so far; a second Ctrl-C ends it at once."};
+  command.examples = {
+      {"spillway run attention --chip v6e", "a bundled workload"},
+      {"spillway run module.after_optimizations.txt --chip v5e -o out", "your own dump, with a timeline"},
+      {"spillway run attention --chip v6e --set hbm.channels=64 --json", "a chip with other memory"}};
   command.run = RunRun;
   return command;
 }

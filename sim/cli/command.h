@@ -19,27 +19,27 @@ class Session;
 enum class Complete { kNothing, kFile, kDirectory, kInput, kChip, kFormat, kFormatList, kCommand, kTopic };
 
 struct Option {
-  std::string name;                  ///< Long name without dashes.
-  char letter = 0;                   ///< Short name; 0: none. Only the customary ones.
-  std::string value;                 ///< Placeholder, "FILE"; empty: a flag.
-  std::string help;                  ///< One sentence, lower case, no full stop.
-  bool repeat = false;               ///< May be given several times.
+  std::string name;     ///< Long name without dashes.
+  char letter = 0;      ///< Short name; 0: none. Only the customary ones.
+  std::string value;    ///< Placeholder, "FILE"; empty: a flag.
+  std::string help;     ///< One sentence, lower case, no full stop.
+  bool repeat = false;  ///< May be given several times.
   Complete complete = Complete::kNothing;
   std::vector<std::string> choices = {};  ///< The only values taken; empty: anything.
-  bool in_usage = false;             ///< Shown in the usage line: hardly ever left out.
+  bool in_usage = false;                  ///< Shown in the usage line: hardly ever left out.
 };
 
 struct Positional {
-  std::string name;                  ///< "INPUT"
+  std::string name;  ///< "INPUT"
   std::string help;
   int min = 1;
-  int max = 1;                       ///< -1: any number.
+  int max = 1;  ///< -1: any number.
   Complete complete = Complete::kNothing;
   std::vector<std::string> choices = {};
 };
 
 struct Example {
-  std::string line;                  ///< What to type.
+  std::string line;  ///< What to type.
   std::string meaning;
 };
 
@@ -55,15 +55,15 @@ class Arguments {
 
   std::map<std::string, std::vector<std::string>> values_;
   std::vector<std::string> positionals_;
-  int verbose = 0;                   ///< Number of -v.
+  int verbose = 0;  ///< Number of -v.
 };
 
 struct Command {
   std::string name;
-  std::string summary;               ///< One line for the list of commands.
+  std::string summary;  ///< One line for the list of commands.
   std::vector<Positional> positionals;
   std::vector<Option> options;
-  std::vector<std::string> notes;    ///< Paragraphs below the options in the help.
+  std::vector<std::string> notes;  ///< Paragraphs below the options in the help.
   std::vector<Example> examples;
   ExitCode (*run)(Session& session, const Arguments& arguments) = nullptr;
 };

@@ -5,14 +5,8 @@ namespace spillway::cli {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> commands = {
-      RunCommand(),
-      InspectCommand(),
-      CheckCommand(),
-      ExportCommand(),
-      ReportCommand(),
-      ListCommand(),
-      HelpCommand(),
-      CompletionCommand(),
+      RunCommand(),    InspectCommand(), CheckCommand(), ExportCommand(),
+      ReportCommand(), ListCommand(),    HelpCommand(),  CompletionCommand(),
   };
   return commands;
 }

@@ -33,13 +33,16 @@ std::vector<Option> InputOptions() {
 }
 
 Positional InputPositional() {
-  return {"INPUT", "HLO text or proto (gzip too), an --xla_dump_to directory, a workload, or - for standard input",
-          1, 1, Complete::kInput};
+  return {"INPUT",
+          "HLO text or proto (gzip too), an --xla_dump_to directory, a workload, or - for standard input", 1,
+          1, Complete::kInput};
 }
 
 std::string InputNote() {
-  return "INPUT is what the TPU compiler wrote: a file with the text of compiled.as_text() in JAX, or the directory of "
-         "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\", whose largest module is taken. The name of a "
+  return "INPUT is what the TPU compiler wrote: a file with the text of compiled.as_text() in JAX, or the "
+         "directory of "
+         "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\", whose largest module is taken. The name of "
+         "a "
          "workload ('spillway list workloads') or a workload file works as well.";
 }
 

@@ -40,7 +40,8 @@ std::string ValueCases(const std::vector<Option>& options, const std::string& co
     if (option.value.empty()) continue;
     std::string pattern = fmt::format("{}:--{}", command, option.name);
     if (option.letter != 0) pattern += fmt::format("|{}:-{}", command, option.letter);
-    cases += fmt::format("    {})\n      {}\n      return ;;\n", pattern, Filler(option.complete, option.choices));
+    cases +=
+        fmt::format("    {})\n      {}\n      return ;;\n", pattern, Filler(option.complete, option.choices));
   }
   return cases;
 }
@@ -55,7 +56,8 @@ std::string BashCompletion(const std::vector<Command>& commands) {
     values += ValueCases(command.options, command.name);
     if (!command.positionals.empty()) {
       const Positional& first = command.positionals.front();
-      positionals += fmt::format("    {})\n      {} ;;\n", command.name, Filler(first.complete, first.choices));
+      positionals +=
+          fmt::format("    {})\n      {} ;;\n", command.name, Filler(first.complete, first.choices));
     }
   }
   return fmt::format(R"(# bash completion of spillway; made by: spillway completion bash

@@ -120,9 +120,10 @@ std::string GeneralHelp(const std::vector<Command>& commands) {
   for (const Command& command : commands) rows.push_back({command.name, command.summary});
   out += Table(rows);
   out += "\noptions of every command, before or after its name:\n" + Table(OptionRows(GlobalOptions()));
-  out += Examples({{"spillway run attention --chip v6e", "replay a bundled workload"},
-                   {"spillway run DUMP --chip v6e -o out", "replay your own --xla_dump_to directory, keep the timeline"},
-                   {"spillway report out", "look at it in a browser"}});
+  out += Examples(
+      {{"spillway run attention --chip v6e", "replay a bundled workload"},
+       {"spillway run DUMP --chip v6e -o out", "replay your own --xla_dump_to directory, keep the timeline"},
+       {"spillway report out", "look at it in a browser"}});
   out += "\nResults go to standard output, messages to standard error.\n" + ExitCodes();
   out += "\n'spillway help COMMAND' explains one command.\n";
   return out;

@@ -19,11 +19,12 @@ namespace {
 using Modules = std::vector<std::unique_ptr<hlo::Module>>;
 
 constexpr const char* kDumpHint =
-    "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\" writes *after_optimizations.txt, the file needed here";
+    "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\" writes *after_optimizations.txt, the file needed "
+    "here";
 
 // Names of the file that holds a module's final HLO, the preferred first.
 const char* const kFinalHlo[] = {
-    "after_optimizations.txt", "after_optimizations.hlo",    "after_optimizations.txt.gz",
+    "after_optimizations.txt",    "after_optimizations.hlo",    "after_optimizations.txt.gz",
     "after_optimizations.hlo.gz", "after_optimizations.hlo.pb", "after_optimizations.hlo.pb.gz",
 };
 
@@ -40,7 +41,8 @@ bool NamedProto(const std::string& file) { return EndsWith(file, ".pb") || EndsW
 
 std::size_t SizeOf(const hlo::Module& module) {
   std::size_t instructions = 0;
-  for (const hlo::Computation& computation : module.computations) instructions += computation.instructions.size();
+  for (const hlo::Computation& computation : module.computations)
+    instructions += computation.instructions.size();
   return instructions;
 }
 
@@ -76,12 +78,11 @@ Result<std::unique_ptr<hlo::Module>> Pick(Modules modules, const std::string& wa
     error.file = file;
     return error;
   }
-  const auto largest = std::max_element(modules.begin(), modules.end(), [](const auto& a, const auto& b) {
-    return SizeOf(*a) < SizeOf(*b);
-  });
+  const auto largest = std::max_element(modules.begin(), modules.end(),
+                                        [](const auto& a, const auto& b) { return SizeOf(*a) < SizeOf(*b); });
   if (modules.size() > 1) {
-    notes.push_back(Note(fmt::format("'{}' holds {} modules; the largest, '{}', is used", file, modules.size(),
-                                     (*largest)->name),
+    notes.push_back(Note(fmt::format("'{}' holds {} modules; the largest, '{}', is used", file,
+                                     modules.size(), (*largest)->name),
                          "--module NAME picks another"));
   }
   return std::move(*largest);
@@ -118,14 +119,17 @@ Result<DumpModule> PickDump(const std::string& directory, const std::string& wan
     }
     if (hits.size() == 1) return hits.front();
     const std::string hint = fmt::format("modules: {}", ListModules(hits.empty() ? modules : hits));
-    return hits.empty() ? Error(fmt::format("no module '{}' in '{}'", wanted, directory), hint)
-                        : Error(fmt::format("{} modules of '{}' are named '{}'", hits.size(), directory, wanted), hint);
+    return hits.empty()
+               ? Error(fmt::format("no module '{}' in '{}'", wanted, directory), hint)
+               : Error(fmt::format("{} modules of '{}' are named '{}'", hits.size(), directory, wanted),
+                       hint);
   }
-  const auto largest = std::max_element(modules.begin(), modules.end(),
-                                        [](const DumpModule& a, const DumpModule& b) { return a.size < b.size; });
+  const auto largest =
+      std::max_element(modules.begin(), modules.end(),
+                       [](const DumpModule& a, const DumpModule& b) { return a.size < b.size; });
   if (modules.size() > 1) {
-    notes.push_back(Note(fmt::format("'{}' holds {} modules; the largest, '{}', is used", directory, modules.size(),
-                                     largest->name),
+    notes.push_back(Note(fmt::format("'{}' holds {} modules; the largest, '{}', is used", directory,
+                                     modules.size(), largest->name),
                          "--module NAME picks another of: " + ListModules(modules)));
   }
   return *largest;
@@ -176,7 +180,8 @@ Result<Input> LoadWorkloadInput(const InputRequest& request, const std::string& 
   if (!input.ok()) return input;
   for (const config::WorkloadExpectation& each : workload->expect) {
     const bool same_compiler = each.variant.empty() || each.variant == point->variant;
-    if (each.chip == point->chip && each.symbols == point->symbols && same_compiler) input->expect.push_back(each);
+    if (each.chip == point->chip && each.symbols == point->symbols && same_compiler)
+      input->expect.push_back(each);
   }
   return input;
 }
@@ -186,7 +191,8 @@ Diagnostic NothingThere(const std::string& name) {
   std::vector<std::string> known;
   for (const NamedWorkload& workload : BundledWorkloads()) known.push_back(workload.name);
   const std::string near = Nearest(name, known);
-  error.hint = near.empty() ? "'spillway list workloads' prints the workloads" : fmt::format("did you mean '{}'?", near);
+  error.hint = near.empty() ? "'spillway list workloads' prints the workloads"
+                            : fmt::format("did you mean '{}'?", near);
   return error;
 }
 

@@ -13,20 +13,20 @@
 namespace spillway::cli {
 
 struct InputRequest {
-  std::string name;                 ///< As the user wrote it; "-": standard input.
-  std::string chip;                 ///< Picks the dump of a workload; may be empty.
-  std::string module;               ///< --module: which of several; empty: the largest.
-  std::vector<std::string> bind;    ///< --bind S=8192: picks the dump of a workload.
-  std::string variant;              ///< --variant: the compiler of a workload; empty: its default.
+  std::string name;               ///< As the user wrote it; "-": standard input.
+  std::string chip;               ///< Picks the dump of a workload; may be empty.
+  std::string module;             ///< --module: which of several; empty: the largest.
+  std::vector<std::string> bind;  ///< --bind S=8192: picks the dump of a workload.
+  std::string variant;            ///< --variant: the compiler of a workload; empty: its default.
 };
 
 struct Input {
-  std::string name;                 ///< As the user wrote it.
-  std::string file;                 ///< The file that was read.
+  std::string name;  ///< As the user wrote it.
+  std::string file;  ///< The file that was read.
   std::unique_ptr<hlo::Module> module;
-  std::string assignment_file;      ///< XLA's buffer assignment of that module; empty if none.
-  std::string llo_directory;        ///< Holds `*final_bundles*`; empty if none.
-  std::string chip;                 ///< request.chip, else the workload's default chip, else empty.
+  std::string assignment_file;  ///< XLA's buffer assignment of that module; empty if none.
+  std::string llo_directory;    ///< Holds `*final_bundles*`; empty if none.
+  std::string chip;             ///< request.chip, else the workload's default chip, else empty.
   std::vector<config::WorkloadExpectation> expect;  ///< What others measured of this very program.
 };
 
@@ -38,10 +38,10 @@ Result<Input> LoadInput(const InputRequest& request, Diagnostics& notes);
 
 /// One compiled module of a dump directory.
 struct DumpModule {
-  std::string name;         ///< "module_0007.jit_step"
-  std::string file;         ///< Path of its final HLO.
+  std::string name;  ///< "module_0007.jit_step"
+  std::string file;  ///< Path of its final HLO.
   std::uintmax_t size = 0;
-  std::string assignment;   ///< Path of its buffer assignment; empty if none.
+  std::string assignment;  ///< Path of its buffer assignment; empty if none.
 };
 
 /// The final HLO of every module in a directory of --xla_dump_to, by name. Text wins over proto.

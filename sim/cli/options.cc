@@ -17,18 +17,20 @@ namespace po = boost::program_options;
 // What the program understands of one word, found before Boost sees it: Boost's two-phase parsing
 // loses `--` and cannot count -v.
 struct Scan {
-  std::vector<std::string> rest;          // for Boost: without the command word and without -v
+  std::vector<std::string> rest;  // for Boost: without the command word and without -v
   std::optional<std::string> command;
   int verbose = 0;
 };
 
 const Option* FindByName(const std::vector<Option>& options, std::string_view name) {
-  const auto it = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
+  const auto it =
+      std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.name == name; });
   return it == options.end() ? nullptr : &*it;
 }
 
 const Option* FindByLetter(const std::vector<Option>& options, char letter) {
-  const auto it = std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.letter == letter; });
+  const auto it =
+      std::find_if(options.begin(), options.end(), [&](const Option& o) { return o.letter == letter; });
   return it == options.end() ? nullptr : &*it;
 }
 
@@ -138,10 +140,8 @@ Diagnostic Reword(const po::invalid_command_line_syntax& e, const std::vector<Op
     case Syntax::empty_adjacent_parameter:
       return Error(fmt::format("option '{}' needs a value", name),
                    option == nullptr ? "" : fmt::format("write {} {}", name, option->value));
-    case Syntax::extra_parameter:
-      return Error(fmt::format("option '{}' takes no value", name));
-    default:
-      return Error(fmt::format("cannot understand option '{}'", name));
+    case Syntax::extra_parameter: return Error(fmt::format("option '{}' takes no value", name));
+    default: return Error(fmt::format("cannot understand option '{}'", name));
   }
 }
 
@@ -173,13 +173,14 @@ Diagnostics CheckPositionals(const Command& command, const Arguments& arguments)
   for (const Positional& positional : command.positionals) {
     most = positional.max < 0 || most < 0 ? -1 : most + positional.max;
     if (at + static_cast<std::size_t>(positional.min) > given.size()) {
-      std::string what = positional.choices.empty()
-                             ? hint
-                             : fmt::format("{} is one of {}", positional.name, fmt::join(positional.choices, ", "));
+      std::string what = positional.choices.empty() ? hint
+                                                    : fmt::format("{} is one of {}", positional.name,
+                                                                  fmt::join(positional.choices, ", "));
       return {Error(fmt::format("'{}' needs {}", command.name, positional.name), what)};
     }
-    const std::size_t end = positional.max < 0 ? given.size()
-                                               : std::min(given.size(), at + static_cast<std::size_t>(positional.max));
+    const std::size_t end = positional.max < 0
+                                ? given.size()
+                                : std::min(given.size(), at + static_cast<std::size_t>(positional.max));
     for (; at < end; ++at) {
       const auto& choices = positional.choices;
       if (!choices.empty() && std::find(choices.begin(), choices.end(), given[at]) == choices.end()) {
@@ -188,8 +189,9 @@ Diagnostics CheckPositionals(const Command& command, const Arguments& arguments)
     }
   }
   if (most >= 0 && given.size() > static_cast<std::size_t>(most)) {
-    return {Error(fmt::format("'{}' takes no argument '{}'", command.name, given[static_cast<std::size_t>(most)]),
-                  hint)};
+    return {
+        Error(fmt::format("'{}' takes no argument '{}'", command.name, given[static_cast<std::size_t>(most)]),
+              hint)};
   }
   return {};
 }
@@ -212,11 +214,21 @@ const std::vector<Option>& GlobalOptions() {
       {"version", 0, "", "print the version"},
       {"quiet", 'q', "", "print results and errors only, no warnings and no progress"},
       {"verbose", 'v', "", "say what is being done; -vv says more"},
-      {"color", 0, "WHEN", "colour messages: auto (on a terminal), always or never", false, Complete::kNothing,
+      {"color",
+       0,
+       "WHEN",
+       "colour messages: auto (on a terminal), always or never",
+       false,
+       Complete::kNothing,
        {"auto", "always", "never"}},
       {"no-color", 0, "", "same as --color never"},
-      {"progress", 0, "WHEN", "progress line of long runs: auto (on a terminal) or never", false,
-       Complete::kNothing, {"auto", "never"}},
+      {"progress",
+       0,
+       "WHEN",
+       "progress line of long runs: auto (on a terminal) or never",
+       false,
+       Complete::kNothing,
+       {"auto", "never"}},
       {"log-file", 0, "FILE", "also write every message to FILE", false, Complete::kFile},
   };
   return options;
@@ -233,10 +245,12 @@ std::vector<std::string> SplitList(const std::string& text) {
   return parts;
 }
 
-Diagnostic UnknownWord(const std::string& what, const std::string& word, const std::vector<std::string>& known) {
+Diagnostic UnknownWord(const std::string& what, const std::string& word,
+                       const std::vector<std::string>& known) {
   Diagnostic error = Error(fmt::format("unknown {} '{}'", what, word));
   const std::string near = Nearest(word, known);
-  error.hint = near.empty() ? fmt::format("known: {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near);
+  error.hint = near.empty() ? fmt::format("known: {}", fmt::join(known, ", "))
+                            : fmt::format("did you mean '{}'?", near);
   return error;
 }
 
@@ -258,7 +272,8 @@ Result<ParsedLine> ParseLine(const std::vector<std::string>& words, const std::v
   try {
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     const po::options_description description = Describe(options);
-    const po::parsed_options parsed = po::command_line_parser(scan.rest).options(description).style(style).run();
+    const po::parsed_options parsed =
+        po::command_line_parser(scan.rest).options(description).style(style).run();
     for (const po::option& option : parsed.options) {
       if (option.string_key.empty()) {
         line.arguments.positionals_.insert(line.arguments.positionals_.end(), option.value.begin(),

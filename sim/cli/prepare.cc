@@ -69,8 +69,13 @@ const std::vector<std::string>& PlanNames() {
 }
 
 Option BundlesOption() {
-  return {"llo", 0, "DIR", "final bundles (LLO) of the same program, for exact compute time; none: keep to the model "
-          "although INPUT has bundles", false, Complete::kDirectory};
+  return {"llo",
+          0,
+          "DIR",
+          "final bundles (LLO) of the same program, for exact compute time; none: keep to the model "
+          "although INPUT has bundles",
+          false,
+          Complete::kDirectory};
 }
 
 PlanRequest PlanRequestOf(const Arguments& arguments) {
@@ -89,7 +94,8 @@ void LoadAssignment(Prepared& prepared, Diagnostics& messages) {
   if (assignment.ok()) {
     prepared.assignment = std::move(assignment).value();
   } else {
-    Demote(assignment.errors(), "the buffer assignment is ignored; addresses come from our own allocator", messages);
+    Demote(assignment.errors(), "the buffer assignment is ignored; addresses come from our own allocator",
+           messages);
   }
 }
 
@@ -108,8 +114,8 @@ Status MakeProgram(const PlanRequest& request, Prepared& prepared, Diagnostics& 
   return UseBundles(request, prepared, messages);
 }
 
-std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments, const std::string& default_chip,
-                                  ExitCode& code) {
+std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments,
+                                  const std::string& default_chip, ExitCode& code) {
   InputRequest request = InputRequestOf(arguments);
   std::optional<Result<config::LoadedChip>> chip;
   if (!request.chip.empty()) {

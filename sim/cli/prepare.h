@@ -50,7 +50,7 @@ Option BundlesOption();
 /// buffer assignment, with the compiler's own bundles where --llo or the dump gives them. `default_chip`:
 /// used, with a note, when neither --chip nor the workload says; empty: that is a usage error. On failure
 /// the errors are printed and `code` says how to exit.
-std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments, const std::string& default_chip,
-                                  ExitCode& code);
+std::unique_ptr<Prepared> Prepare(Session& session, const Arguments& arguments,
+                                  const std::string& default_chip, ExitCode& code);
 
 }  // namespace spillway::cli

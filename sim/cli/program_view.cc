@@ -64,12 +64,15 @@ struct Totals {
 
   void Add(const Transfer& transfer) {
     ++dma_count;
-    const bool reads = transfer.direction == Direction::kHbmToVmem || transfer.direction == Direction::kHbmToHbm;
-    const bool writes = transfer.direction == Direction::kVmemToHbm || transfer.direction == Direction::kHbmToHbm;
+    const bool reads =
+        transfer.direction == Direction::kHbmToVmem || transfer.direction == Direction::kHbmToHbm;
+    const bool writes =
+        transfer.direction == Direction::kVmemToHbm || transfer.direction == Direction::kHbmToHbm;
     if (reads) read_bytes += transfer.bytes();
     if (writes) write_bytes += transfer.bytes();
     const auto key = [](const Transfer& t) {
-      return std::tie(t.direction, t.buffer, t.chunk_bytes, t.chunks, t.stride, t.outer, t.outer_stride, t.thread);
+      return std::tie(t.direction, t.buffer, t.chunk_bytes, t.chunks, t.stride, t.outer, t.outer_stride,
+                      t.thread);
     };
     for (TransferGroup& group : groups) {
       if (key(group.example) == key(transfer)) {
@@ -112,8 +115,9 @@ const plan::Op* OpOf(const plan::Program& program, const Item& item) {
 }
 
 std::string OpName(const plan::Program& program, int op) {
-  return op >= 0 && static_cast<std::size_t>(op) < program.ops.size() ? program.ops[static_cast<std::size_t>(op)].name
-                                                                      : "";
+  return op >= 0 && static_cast<std::size_t>(op) < program.ops.size()
+             ? program.ops[static_cast<std::size_t>(op)].name
+             : "";
 }
 
 std::string BufferName(const plan::Program& program, int buffer) {
@@ -146,22 +150,33 @@ output::Column NumberColumn(std::string header, int priority = 0) {
   return {std::move(header), true, priority, false, {}, {}};
 }
 
-std::string Finish(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string Finish(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 Json TransferJson(const plan::Program& program, const TransferGroup& group) {
   const Transfer& t = group.example;
-  return {{"direction", DirectionName(t.direction)}, {"buffer", BufferName(program, t.buffer)}, {"count", group.count},
-          {"bytes", t.bytes()}, {"chunk_bytes", t.chunk_bytes}, {"chunks", t.chunks}, {"stride", t.stride},
-          {"outer", t.outer}, {"outer_stride", t.outer_stride}, {"first_address", t.address}, {"thread", t.thread}};
+  return {{"direction", DirectionName(t.direction)},
+          {"buffer", BufferName(program, t.buffer)},
+          {"count", group.count},
+          {"bytes", t.bytes()},
+          {"chunk_bytes", t.chunk_bytes},
+          {"chunks", t.chunks},
+          {"stride", t.stride},
+          {"outer", t.outer},
+          {"outer_stride", t.outer_stride},
+          {"first_address", t.address},
+          {"thread", t.thread}};
 }
 
 std::string TransferText(const plan::Program& program, const TransferGroup& group) {
   const Transfer& t = group.example;
   std::string shape;
-  if (t.chunks * t.outer > 1) shape = fmt::format(" ({} runs of {})", t.chunks * t.outer, FormatBytes(t.chunk_bytes));
+  if (t.chunks * t.outer > 1)
+    shape = fmt::format(" ({} runs of {})", t.chunks * t.outer, FormatBytes(t.chunk_bytes));
   const std::string buffer = BufferName(program, t.buffer);
-  return fmt::format("{} x {}{} {}{}{}", group.count, FormatBytes(t.bytes()), shape, DirectionName(t.direction),
-                     buffer.empty() ? "" : " ", buffer);
+  return fmt::format("{} x {}{} {}{}{}", group.count, FormatBytes(t.bytes()), shape,
+                     DirectionName(t.direction), buffer.empty() ? "" : " ", buffer);
 }
 
 /// The schedule as an indented text and as nested JSON.
@@ -194,7 +209,8 @@ class ProgramWriter {
     text_ += fmt::format("{}{} {}", indent, start ? "start" : "run", name);
     if (!start) {
       const std::string steps = totals.steps == 0 ? "" : fmt::format("{} steps, ", totals.steps);
-      text_ += fmt::format(": {}{} cycles of compute ({})", steps, output::WithCommas(totals.compute_cycles), op == nullptr ? "none" : SourceName(op->compute_source));
+      text_ += fmt::format(": {}{} cycles of compute ({})", steps, output::WithCommas(totals.compute_cycles),
+                           op == nullptr ? "none" : SourceName(op->compute_source));
     }
     text_ += "\n";
     Json json = {{"kind", start ? "start" : "kernel"}, {"op", name}};
@@ -224,25 +240,36 @@ std::string Head(const plan::Program& program) {
 }  // namespace
 
 View ViewOps(const plan::Program& program, const ViewStyle& style) {
-  Table table({TextColumn("op", 0, true), TextColumn("kind", 2), TextColumn("class"), NumberColumn("times", 3),
-               NumberColumn("steps", 1), NumberColumn("HBM read"), NumberColumn("HBM write"), NumberColumn("DMAs", 1),
-               NumberColumn("compute cycles"), TextColumn("from", 2), NumberColumn("scoped VMEM", 2)});
+  Table table({TextColumn("op", 0, true), TextColumn("kind", 2), TextColumn("class"),
+               NumberColumn("times", 3), NumberColumn("steps", 1), NumberColumn("HBM read"),
+               NumberColumn("HBM write"), NumberColumn("DMAs", 1), NumberColumn("compute cycles"),
+               TextColumn("from", 2), NumberColumn("scoped VMEM", 2)});
   Json json = Json::array();
   Walk(program.items, 1, [&](const Item& item, std::int64_t executions) {
     const plan::Op* op = OpOf(program, item);
     if (op == nullptr || item.kind == Item::Kind::kDone) return;
     const Totals totals = TotalsOf(item);
     table.Row({op->name, op->kind, op->op_class, executions == 1 ? "" : fmt::format("{}", executions),
-               totals.steps == 0 ? "" : fmt::format("{}", totals.steps), output::ShortBytes(totals.read_bytes),
-               output::ShortBytes(totals.write_bytes), fmt::format("{}", totals.dma_count),
-               output::WithCommas(totals.compute_cycles), SourceName(op->compute_source),
-               output::ShortBytes(op->scoped_vmem)});
-    json.push_back({{"name", op->name}, {"opcode", op->opcode}, {"kind", op->kind}, {"class", op->op_class},
-                    {"op_name", op->op_name}, {"executions", executions}, {"steps", totals.steps},
-                    {"hbm_read_bytes", totals.read_bytes}, {"hbm_write_bytes", totals.write_bytes},
-                    {"dma_count", totals.dma_count}, {"compute_cycles", totals.compute_cycles},
-                    {"compute_source", SourceName(op->compute_source)}, {"estimated_cycles", op->estimated_cycles},
-                    {"scoped_vmem_bytes", op->scoped_vmem}, {"unmodelled", op->unmodelled}, {"why", op->why}});
+               totals.steps == 0 ? "" : fmt::format("{}", totals.steps),
+               output::ShortBytes(totals.read_bytes), output::ShortBytes(totals.write_bytes),
+               fmt::format("{}", totals.dma_count), output::WithCommas(totals.compute_cycles),
+               SourceName(op->compute_source), output::ShortBytes(op->scoped_vmem)});
+    json.push_back({{"name", op->name},
+                    {"opcode", op->opcode},
+                    {"kind", op->kind},
+                    {"class", op->op_class},
+                    {"op_name", op->op_name},
+                    {"executions", executions},
+                    {"steps", totals.steps},
+                    {"hbm_read_bytes", totals.read_bytes},
+                    {"hbm_write_bytes", totals.write_bytes},
+                    {"dma_count", totals.dma_count},
+                    {"compute_cycles", totals.compute_cycles},
+                    {"compute_source", SourceName(op->compute_source)},
+                    {"estimated_cycles", op->estimated_cycles},
+                    {"scoped_vmem_bytes", op->scoped_vmem},
+                    {"unmodelled", op->unmodelled},
+                    {"why", op->why}});
   });
   return {Head(program) + table.Text(style), Finish(json)};
 }
@@ -255,7 +282,8 @@ View ViewBuffers(const plan::Program& program, const ViewStyle& style) {
   for (const plan::Buffer& buffer : program.buffers) {
     const std::string first = OpName(program, buffer.first_op), last = OpName(program, buffer.last_op);
     table.Row({buffer.name, SpaceName(buffer.space), FormatBytes(buffer.allocated_bytes),
-               FormatBytes(buffer.logical_bytes), fmt::format("{:#x}", buffer.offset), first, last, buffer.shape});
+               FormatBytes(buffer.logical_bytes), fmt::format("{:#x}", buffer.offset), first, last,
+               buffer.shape});
     summary.buffers.push_back({buffer.name, buffer.shape, SpaceName(buffer.space), buffer.logical_bytes,
                                buffer.allocated_bytes, buffer.offset, first, last, buffer.exact_offset});
   }
@@ -268,28 +296,36 @@ View ViewProgram(const plan::Program& program, const ViewStyle&) {
   std::string text = Head(program) + writer.text();
   if (!program.notes.empty()) text += "\n";
   for (const std::string& note : program.notes) text += "note: " + note + "\n";
-  return {text, Finish({{"module", program.module}, {"plan", program.plan}, {"items", items}, {"notes", program.notes}})};
+  return {
+      text,
+      Finish(
+          {{"module", program.module}, {"plan", program.plan}, {"items", items}, {"notes", program.notes}})};
 }
 
 View ViewVmem(const plan::Program& program, const config::ChipConfig& chip, const ViewStyle& style) {
   const engine::VmemOccupancy vmem(program);
-  Table table({TextColumn("op", 0, true), NumberColumn("buffers"), NumberColumn("scoped"), NumberColumn("total"),
-               NumberColumn("of VMEM")});
+  Table table({TextColumn("op", 0, true), NumberColumn("buffers"), NumberColumn("scoped"),
+               NumberColumn("total"), NumberColumn("of VMEM")});
   Json json = Json::array();
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const int op = static_cast<int>(i);
     const Bytes buffers = vmem.HeldBy(op, false), total = vmem.HeldBy(op, true);
-    const double share = chip.vmem.capacity > 0 ? static_cast<double>(total) / static_cast<double>(chip.vmem.capacity) : 0;
+    const double share =
+        chip.vmem.capacity > 0 ? static_cast<double>(total) / static_cast<double>(chip.vmem.capacity) : 0;
     table.Row({program.ops[i].name, output::ShortBytes(buffers), output::ShortBytes(total - buffers),
                output::ShortBytes(total), output::Percent(share)});
-    json.push_back({{"op", program.ops[i].name}, {"buffers_bytes", buffers}, {"scoped_bytes", total - buffers},
+    json.push_back({{"op", program.ops[i].name},
+                    {"buffers_bytes", buffers},
+                    {"scoped_bytes", total - buffers},
                     {"total_bytes", total}});
   }
   const std::string peak_at = OpName(program, vmem.peak_op());
   const std::string head = fmt::format("VMEM {}, peak {}{}\n\n", FormatBytes(chip.vmem.capacity),
                                        FormatBytes(vmem.peak()), peak_at.empty() ? "" : " during " + peak_at);
-  return {head + table.Text(style), Finish({{"capacity_bytes", chip.vmem.capacity}, {"peak_bytes", vmem.peak()},
-                                            {"peak_at", peak_at}, {"ops", json}})};
+  return {head + table.Text(style), Finish({{"capacity_bytes", chip.vmem.capacity},
+                                            {"peak_bytes", vmem.peak()},
+                                            {"peak_at", peak_at},
+                                            {"ops", json}})};
 }
 
 }  // namespace spillway::cli

@@ -15,8 +15,9 @@ namespace {
 Console::Settings SettingsOf(const Arguments& arguments) {
   Console::Settings settings;
   const std::string color = arguments.Get("color", "auto");
-  settings.color = color == "always" ? Console::Color::kAlways
-                   : color == "never" ? Console::Color::kNever : Console::Color::kAuto;
+  settings.color = color == "always"  ? Console::Color::kAlways
+                   : color == "never" ? Console::Color::kNever
+                                      : Console::Color::kAuto;
   if (arguments.Has("no-color")) settings.color = Console::Color::kNever;
   settings.quiet = arguments.Has("quiet");
   settings.verbose = arguments.verbose;
@@ -29,7 +30,8 @@ Console::Settings SettingsBeforeParsing(const std::vector<std::string>& words) {
   Console::Settings settings;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool never = words[i] == "--color" && i + 1 < words.size() && words[i + 1] == "never";
-    if (never || words[i] == "--no-color" || words[i] == "--color=never") settings.color = Console::Color::kNever;
+    if (never || words[i] == "--no-color" || words[i] == "--color=never")
+      settings.color = Console::Color::kNever;
   }
   return settings;
 }
@@ -66,7 +68,8 @@ ExitCode RunLine(Session& session, const std::vector<std::string>& words) {
 
 bool Session::ResultsInColor() const {
   const Console::Color color = console.settings().color;
-  return color == Console::Color::kAlways || (color == Console::Color::kAuto && TerminalTakesColor(STDOUT_FILENO));
+  return color == Console::Color::kAlways ||
+         (color == Console::Color::kAuto && TerminalTakesColor(STDOUT_FILENO));
 }
 
 ExitCode Session::Fail(const Diagnostics& errors, ExitCode code) {

@@ -30,8 +30,12 @@ int WriteFully(int fd, std::string_view text) {
 std::string Paint(const Diagnostic& diagnostic) {
   std::string text = Render(diagnostic);
   const bool error = diagnostic.severity == Severity::kError;
-  const std::string word = error ? "error:" : diagnostic.severity == Severity::kWarning ? "warning:" : "note:";
-  const char* color = error ? "\x1b[1;31m" : diagnostic.severity == Severity::kWarning ? "\x1b[1;33m" : "\x1b[1;36m";
+  const std::string word = error                                       ? "error:"
+                           : diagnostic.severity == Severity::kWarning ? "warning:"
+                                                                       : "note:";
+  const char* color = error                                       ? "\x1b[1;31m"
+                      : diagnostic.severity == Severity::kWarning ? "\x1b[1;33m"
+                                                                  : "\x1b[1;36m";
   const std::size_t at = text.find(word, diagnostic.file.size());
   if (at != std::string::npos) text.replace(at, word.size(), color + word + "\x1b[0m");
   const std::size_t hint = text.rfind("\nhint:");
@@ -67,7 +71,8 @@ bool TerminalTakesColor(int fd) {
 std::size_t TerminalWidth() {
   constexpr std::size_t kDefault = 110, kLeast = 60;
   winsize size{};
-  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kDefault;
+  if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return kDefault;
   return std::max<std::size_t>(size.ws_col, kLeast);
 }
 
@@ -107,7 +112,8 @@ Console::~Console() {
 
 void Console::Configure(const Settings& settings) {
   settings_ = settings;
-  color_ = settings.color == Color::kAlways || (settings.color == Color::kAuto && TerminalTakesColor(STDERR_FILENO));
+  color_ = settings.color == Color::kAlways ||
+           (settings.color == Color::kAuto && TerminalTakesColor(STDERR_FILENO));
   const char* term = std::getenv("TERM");
   const bool dumb = term == nullptr || std::strcmp(term, "dumb") == 0;
   live_ = settings.progress && !settings.quiet && !dumb && isatty(STDERR_FILENO) == 1;

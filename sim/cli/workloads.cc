@@ -15,7 +15,8 @@ std::vector<NamedWorkload> BundledWorkloads() {
     if (!EndsWith(file, ".yaml")) continue;
     const std::string path = JoinPath(directory, file);
     const Result<std::string> text = ReadFile(path);
-    if (text.ok() && config::LooksLikeWorkload(*text)) workloads.push_back({file.substr(0, file.size() - 5), path});
+    if (text.ok() && config::LooksLikeWorkload(*text))
+      workloads.push_back({file.substr(0, file.size() - 5), path});
   }
   return workloads;
 }

@@ -20,7 +20,8 @@ std::string Quoted(const std::string& key) { return fmt::format("'{}'", key); }
 
 bool ReadText(const YamlNode& node, const std::string& what, std::string& value, Diagnostics& errors) {
   if (node.kind != Kind::kScalar || node.text.empty()) {
-    errors.push_back(ErrorAtNode(node.at, fmt::format("{} must be a text, not {}", what, DescribeKind(node))));
+    errors.push_back(
+        ErrorAtNode(node.at, fmt::format("{} must be a text, not {}", what, DescribeKind(node))));
     return false;
   }
   value = node.text;
@@ -37,7 +38,9 @@ bool ReadInteger(const YamlNode& node, const std::string& what, std::int64_t& va
     const auto [stop, code] = std::from_chars(text.data(), end, value);
     good = stop == end && code == std::errc();
   }
-  if (!good) errors.push_back(ErrorAtNode(node.at, fmt::format("{} must be an integer, not {}", what, DescribeKind(node))));
+  if (!good)
+    errors.push_back(
+        ErrorAtNode(node.at, fmt::format("{} must be an integer, not {}", what, DescribeKind(node))));
   return good;
 }
 
@@ -49,14 +52,17 @@ bool ReadNumber(const YamlNode& node, const std::string& what, double& value, Di
     const auto [stop, code] = std::from_chars(text.data(), end, value);
     good = stop == end && code == std::errc() && std::isfinite(value);
   }
-  if (!good) errors.push_back(ErrorAtNode(node.at, fmt::format("{} must be a number, not {}", what, DescribeKind(node))));
+  if (!good)
+    errors.push_back(
+        ErrorAtNode(node.at, fmt::format("{} must be a number, not {}", what, DescribeKind(node))));
   return good;
 }
 
 MapReader::MapReader(const YamlNode& node, std::string what, Diagnostics& errors)
     : node_(node), what_(std::move(what)), errors_(errors), is_map_(node.kind == Kind::kMap) {
   if (!is_map_) {
-    errors_.push_back(ErrorAtNode(node.at, fmt::format("{} must be a map of keys, not {}", what_, DescribeKind(node))));
+    errors_.push_back(
+        ErrorAtNode(node.at, fmt::format("{} must be a map of keys, not {}", what_, DescribeKind(node))));
   }
 }
 
@@ -105,11 +111,13 @@ double MapReader::Number(const std::string& key, bool required) {
   return number;
 }
 
-void MapReader::Each(const std::string& key, bool required, const std::function<void(const YamlNode&)>& read) {
+void MapReader::Each(const std::string& key, bool required,
+                     const std::function<void(const YamlNode&)>& read) {
   const YamlNode* list = Get(key, required);
   if (list == nullptr) return;
   if (list->kind != Kind::kList) {
-    errors_.push_back(ErrorAtNode(list->at, fmt::format("'{}' must be a list, not {}", key, DescribeKind(*list))));
+    errors_.push_back(
+        ErrorAtNode(list->at, fmt::format("'{}' must be a list, not {}", key, DescribeKind(*list))));
     return;
   }
   for (const YamlNode& item : list->children) read(item);
@@ -120,7 +128,8 @@ void MapReader::EachMember(const std::string& key, bool required,
   const YamlNode* map = Get(key, required);
   if (map == nullptr) return;
   if (map->kind != Kind::kMap) {
-    errors_.push_back(ErrorAtNode(map->at, fmt::format("'{}' must be a map, not {}", key, DescribeKind(*map))));
+    errors_.push_back(
+        ErrorAtNode(map->at, fmt::format("'{}' must be a map, not {}", key, DescribeKind(*map))));
     return;
   }
   for (std::size_t i = 0; i < map->keys.size(); ++i) read_member(map->keys[i], map->children[i]);
@@ -131,8 +140,9 @@ void MapReader::Finish() {
     if (std::find(asked_.begin(), asked_.end(), key.text) != asked_.end()) continue;
     const std::string nearest = Nearest(key.text, asked_);
     errors_.push_back(ErrorAtNode(key.at, fmt::format("unknown key '{}'", key.text),
-                                  nearest.empty() ? fmt::format("{} takes: {}", what_, fmt::join(asked_, ", "))
-                                                  : fmt::format("did you mean '{}'?", nearest)));
+                                  nearest.empty()
+                                      ? fmt::format("{} takes: {}", what_, fmt::join(asked_, ", "))
+                                      : fmt::format("did you mean '{}'?", nearest)));
   }
 }
 

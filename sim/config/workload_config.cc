@@ -40,7 +40,8 @@ std::vector<std::string> NamesOf(const std::vector<T>& list) {
 
 std::string Suggest(const std::string& word, const std::vector<std::string>& known) {
   const std::string nearest = Nearest(word, known);
-  return nearest.empty() ? fmt::format("known: {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", nearest);
+  return nearest.empty() ? fmt::format("known: {}", fmt::join(known, ", "))
+                         : fmt::format("did you mean '{}'?", nearest);
 }
 
 /// "x.{chip}.S{S}" with every placeholder replaced by what `value` says; an empty answer leaves it.
@@ -67,12 +68,14 @@ class Reader {
   void Read(const YamlNode& tree) {
     MapReader map(tree, "the workload", errors_);
     if (const YamlNode* schema = map.Get("schema", true); schema != nullptr && schema->text != kSchema) {
-      errors_.push_back(ErrorAtNode(schema->at, fmt::format("'schema' must be {}, not {}", kSchema, DescribeKind(*schema))));
+      errors_.push_back(ErrorAtNode(
+          schema->at, fmt::format("'schema' must be {}, not {}", kSchema, DescribeKind(*schema))));
     }
     workload_.name = map.Text("name", true);
     CheckName(tree);
     workload_.description = map.Text("description", true);
-    map.EachMember("symbols", false, [&](const YamlNode& name, const YamlNode& value) { Symbol(name, value); });
+    map.EachMember("symbols", false,
+                   [&](const YamlNode& name, const YamlNode& value) { Symbol(name, value); });
     workload_.chips = map.Texts("chips", true);
     if (const YamlNode* hlo = map.Get("hlo", false)) SingleVariant(tree, *hlo, map.Text("hlo", false));
     map.EachMember("variants", tree.Find("hlo") == nullptr,
@@ -92,12 +95,14 @@ class Reader {
     const bool good = std::all_of(workload_.name.begin(), workload_.name.end(), [](unsigned char c) {
       return std::isalnum(c) != 0 || c == '_' || c == '-';
     });
-    if (!good) errors_.push_back(ErrorAtNode(tree.Find("name")->at, "a name has letters, digits, _ and - only"));
+    if (!good)
+      errors_.push_back(ErrorAtNode(tree.Find("name")->at, "a name has letters, digits, _ and - only"));
   }
 
   void SingleVariant(const YamlNode& tree, const YamlNode& hlo, const std::string& pattern) {
     if (tree.Find("variants") != nullptr) {
-      errors_.push_back(ErrorAtNode(hlo.at, "the workload has both 'hlo' and 'variants'", "move it into a variant"));
+      errors_.push_back(
+          ErrorAtNode(hlo.at, "the workload has both 'hlo' and 'variants'", "move it into a variant"));
     }
     CheckPattern(hlo);
     workload_.variants.push_back({"default", "", pattern, {}});
@@ -113,7 +118,8 @@ class Reader {
     map.Finish();
     const YamlNode* given = value.Find("default");
     if (given != nullptr && !symbol.values.empty() && !Contains(symbol.values, symbol.default_value)) {
-      errors_.push_back(ErrorAtNode(given->at, fmt::format("the default of '{}' is none of its values", name.text)));
+      errors_.push_back(
+          ErrorAtNode(given->at, fmt::format("the default of '{}' is none of its values", name.text)));
     }
     workload_.symbols.push_back(std::move(symbol));
   }
@@ -129,14 +135,16 @@ class Reader {
       if (symbol == nullptr) return Unknown(key, "symbol", NamesOf(workload_.symbols));
       std::vector<std::int64_t>& values = variant.symbols[key.text];
       if (list.kind != YamlNode::Kind::kList) {
-        errors_.push_back(ErrorAtNode(list.at, fmt::format("'{}' must be a list, not {}", key.text, DescribeKind(list))));
+        errors_.push_back(
+            ErrorAtNode(list.at, fmt::format("'{}' must be a list, not {}", key.text, DescribeKind(list))));
       }
       for (const YamlNode& item : list.children) {
         std::int64_t number = 0;
         if (!ReadInteger(item, fmt::format("a value of '{}'", key.text), number, errors_)) continue;
         values.push_back(number);
         if (!Contains(symbol->values, number)) {
-          errors_.push_back(ErrorAtNode(item.at, fmt::format("{} is no value of symbol '{}'", number, key.text)));
+          errors_.push_back(
+              ErrorAtNode(item.at, fmt::format("{} is no value of symbol '{}'", number, key.text)));
         }
       }
     });
@@ -150,7 +158,8 @@ class Reader {
     known.push_back("chip");
     Fill(hlo.text, [&](const std::string& name) {
       if (!Contains(known, name)) {
-        errors_.push_back(ErrorAtNode(hlo.at, fmt::format("'{{{}}}' names no symbol", name), Suggest(name, known)));
+        errors_.push_back(
+            ErrorAtNode(hlo.at, fmt::format("'{{{}}}' names no symbol", name), Suggest(name, known)));
       }
       return std::string();
     });
@@ -185,7 +194,8 @@ class Reader {
     expectation.measured_us = map.Number("measured_us", true);
     expectation.timer = map.Text("timer", true);
     const std::vector<std::string> timers = {"device", "wall", "unclear"};
-    if (!expectation.timer.empty() && !Contains(timers, expectation.timer)) Unknown(*item.Find("timer"), "timer", timers);
+    if (!expectation.timer.empty() && !Contains(timers, expectation.timer))
+      Unknown(*item.Find("timer"), "timer", timers);
     expectation.source = map.Text("source", true);
     expectation.note = map.Text("note", false);
     map.Finish();
@@ -204,7 +214,8 @@ class Reader {
 
   std::string ChipName(MapReader& map, bool required) {
     const std::string chip = map.Text("chip", required);
-    if (!chip.empty() && !Contains(workload_.chips, chip)) Unknown(*map.node().Find("chip"), "chip", workload_.chips);
+    if (!chip.empty() && !Contains(workload_.chips, chip))
+      Unknown(*map.node().Find("chip"), "chip", workload_.chips);
     return chip;
   }
 
@@ -220,14 +231,16 @@ class Reader {
     SymbolValues values;
     map.EachMember("symbols", !workload_.symbols.empty(), [&](const YamlNode& key, const YamlNode& value) {
       std::int64_t number = 0;
-      if (FindNamed(workload_.symbols, key.text) == nullptr) return Unknown(key, "symbol", NamesOf(workload_.symbols));
+      if (FindNamed(workload_.symbols, key.text) == nullptr)
+        return Unknown(key, "symbol", NamesOf(workload_.symbols));
       if (ReadInteger(value, fmt::format("'{}'", key.text), number, errors_)) values[key.text] = number;
     });
     return values;
   }
 
   void Unknown(const YamlNode& node, const std::string& what, const std::vector<std::string>& known) {
-    errors_.push_back(ErrorAtNode(node.at, fmt::format("unknown {} '{}'", what, node.text), Suggest(node.text, known)));
+    errors_.push_back(
+        ErrorAtNode(node.at, fmt::format("unknown {} '{}'", what, node.text), Suggest(node.text, known)));
   }
 
   WorkloadConfig& workload_;
@@ -239,18 +252,18 @@ const std::vector<std::int64_t>& ValuesOf(const WorkloadVariant& variant, const 
   return it == variant.symbols.end() ? symbol.values : it->second;
 }
 
-WorkloadPoint MakePoint(const WorkloadConfig& workload, const std::string& chip, const WorkloadVariant& variant,
-                        SymbolValues symbols) {
+WorkloadPoint MakePoint(const WorkloadConfig& workload, const std::string& chip,
+                        const WorkloadVariant& variant, SymbolValues symbols) {
   WorkloadPoint point;
   point.chip = chip;
   point.variant = variant.name;
   point.symbols = std::move(symbols);
   const fs::path beside = fs::path(workload.file).parent_path();
   point.hlo = (beside / Fill(variant.hlo, [&](const std::string& name) {
-    if (name == "chip") return chip;
-    const auto it = point.symbols.find(name);
-    return it == point.symbols.end() ? std::string() : std::to_string(it->second);
-  })).string();
+                 if (name == "chip") return chip;
+                 const auto it = point.symbols.find(name);
+                 return it == point.symbols.end() ? std::string() : std::to_string(it->second);
+               })).string();
   for (const WorkloadDump& dump : workload.dumps) {
     if (dump.chip == chip && dump.variant == variant.name && dump.symbols == point.symbols) {
       point.dump = (beside / dump.path).string();
@@ -260,7 +273,8 @@ WorkloadPoint MakePoint(const WorkloadConfig& workload, const std::string& chip,
 }
 
 /// "S=8192" into `symbols`.
-std::optional<Diagnostic> Bind(const WorkloadConfig& workload, const std::string& bind, SymbolValues& symbols) {
+std::optional<Diagnostic> Bind(const WorkloadConfig& workload, const std::string& bind,
+                               SymbolValues& symbols) {
   const std::size_t equals = bind.find('=');
   const std::string name = bind.substr(0, equals);
   const std::string text = equals == std::string::npos ? "" : bind.substr(equals + 1);
@@ -291,19 +305,21 @@ Result<WorkloadConfig> LoadWorkload(const std::string& path) {
   if (tree) {
     Reader(workload, errors).Read(*tree);
   } else if (errors.empty()) {
-    errors.push_back(ErrorAtNode({source, 0}, "the file holds no workload", fmt::format("begin with 'schema: {}'", kSchema)));
+    errors.push_back(ErrorAtNode({source, 0}, "the file holds no workload",
+                                 fmt::format("begin with 'schema: {}'", kSchema)));
   }
   if (!errors.empty()) return errors;
   return workload;
 }
 
-Result<WorkloadPoint> SelectPoint(const WorkloadConfig& workload, const std::string& chip, const std::string& variant,
-                                  const std::vector<std::string>& binds) {
+Result<WorkloadPoint> SelectPoint(const WorkloadConfig& workload, const std::string& chip,
+                                  const std::string& variant, const std::vector<std::string>& binds) {
   Diagnostics errors;
   const std::string& wanted_chip = chip.empty() ? workload.default_chip : chip;
   if (!Contains(workload.chips, wanted_chip)) {
-    errors.push_back(Error(fmt::format("workload '{}' is not compiled for chip '{}'", workload.name, wanted_chip),
-                           fmt::format("it is for: {}", fmt::join(workload.chips, ", "))));
+    errors.push_back(
+        Error(fmt::format("workload '{}' is not compiled for chip '{}'", workload.name, wanted_chip),
+              fmt::format("it is for: {}", fmt::join(workload.chips, ", "))));
   }
   const std::string& wanted_variant = variant.empty() ? workload.default_variant : variant;
   const WorkloadVariant* found = FindNamed(workload.variants, wanted_variant);
@@ -320,8 +336,8 @@ Result<WorkloadPoint> SelectPoint(const WorkloadConfig& workload, const std::str
     if (found == nullptr) break;
     const std::vector<std::int64_t>& values = ValuesOf(*found, symbol);
     if (Contains(values, symbols[symbol.name])) continue;
-    errors.push_back(Error(fmt::format("workload '{}', variant '{}', is not compiled for {}={}", workload.name,
-                                       found->name, symbol.name, symbols[symbol.name]),
+    errors.push_back(Error(fmt::format("workload '{}', variant '{}', is not compiled for {}={}",
+                                       workload.name, found->name, symbol.name, symbols[symbol.name]),
                            fmt::format("there is {} = {}", symbol.name, fmt::join(values, ", "))));
   }
   if (!errors.empty()) return errors;

@@ -44,7 +44,7 @@ struct WorkloadExpectation {
 };
 
 struct WorkloadConfig {
-  std::string file;       ///< As it was named.
+  std::string file;  ///< As it was named.
   std::string name, description;
   std::vector<WorkloadSymbol> symbols;
   std::vector<std::string> chips;

@@ -11,7 +11,8 @@ using Catch::Matchers::Contains;
 
 /// A scheduled module of one elementwise pass.
 std::string Module(const std::string& schedule = ", is_scheduled=true") {
-  return "HloModule tiny" + schedule + "\n\nENTRY main {\n"
+  return "HloModule tiny" + schedule +
+         "\n\nENTRY main {\n"
          "  p = f32[1024,1024]{1,0:T(8,128)} parameter(0)\n"
          "  e = f32[1024,1024]{1,0:T(8,128)} exponential(p)\n"
          "  ROOT n = f32[1024,1024]{1,0:T(8,128)} negate(e)\n}\n";
@@ -27,21 +28,27 @@ TEST_CASE("bad HLO: exit 3, the place and the reason, no result, no files") {
   const auto bad = GENERATE_COPY(values<Bad>({
       {"empty.hlo", "", {"empty.hlo", "empty"}},
       {"blank.hlo", "\n \n", {"blank.hlo"}},
-      {"binary.hlo", std::string("\x7f" "ELF\x02\x01\x01\0\0\0", 10), {"binary.hlo", "HLO"}},
+      {"binary.hlo",
+       std::string("\x7f"
+                   "ELF\x02\x01\x01\0\0\0",
+                   10),
+       {"binary.hlo", "HLO"}},
       {"image.pb", std::string("\x89PNG\r\n\x1a\n\0\0", 10), {"image.pb"}},
       {"prose.txt", "Dear compiler,\nhow are you?\n", {"prose.txt:1:1", "HloModule"}},
       {"truncated.hlo", good.substr(0, good.size() - 30), {"truncated.hlo:"}},
       {"cut.hlo", good.substr(0, good.find("  ROOT")), {"cut.hlo:", "main"}},
       {"zip.hlo.gz", "\x1f\x8b\x08 not really", {"zip.hlo.gz", "gzip"}},
       {"overflow.hlo",
-       "HloModule big, is_scheduled=true\n\nENTRY main {\n  p = f32[4294967296,4294967296]{1,0} parameter(0)\n"
+       "HloModule big, is_scheduled=true\n\nENTRY main {\n  p = f32[4294967296,4294967296]{1,0} "
+       "parameter(0)\n"
        "  ROOT n = f32[4294967296,4294967296]{1,0} negate(p)\n}\n",
        {"overflow.hlo:4:"}},
       {"cycle.hlo",
        "HloModule loop, is_scheduled=true\n\nENTRY main {\n  p = f32[8,128]{1,0} parameter(0)\n"
        "  a = f32[8,128]{1,0} add(p, b)\n  ROOT b = f32[8,128]{1,0} negate(a)\n}\n",
        {"cycle.hlo:5:", "cycle"}},
-      {"unknown.hlo", "HloModule u, is_scheduled=true\n\nENTRY main {\n  ROOT n = f32[8]{0} negate(nobody)\n}\n",
+      {"unknown.hlo",
+       "HloModule u, is_scheduled=true\n\nENTRY main {\n  ROOT n = f32[8]{0} negate(nobody)\n}\n",
        {"unknown.hlo:4:", "nobody"}},
   }));
   TemporaryDirectory directory;
@@ -79,21 +86,36 @@ TEST_CASE("wrong words are answered with the nearest known one") {
       {{"run", "m.hlo", "extra", "--chip", "v6e"}, 2, "takes no argument 'extra'", ""},
       {{"run", "m.hlo", "--chip", "v6"}, 3, "unknown chip 'v6'", "did you mean 'v6e'?"},
       {{"run", "m.hlo", "--chip", "h100"}, 3, "unknown chip 'h100'", "v5e, v6e"},
-      {{"run", "m.hlo", "--chip", "v6e", "--set", "hbm.chanels=8"}, 3, "unknown key 'hbm.chanels'", "'hbm.channels'"},
+      {{"run", "m.hlo", "--chip", "v6e", "--set", "hbm.chanels=8"},
+       3,
+       "unknown key 'hbm.chanels'",
+       "'hbm.channels'"},
       {{"run", "m.hlo", "--chip", "v6e", "--set", "hbm.channels=many"}, 3, "hbm.channels", ""},
       {{"run", "m.hlo", "--chip", "v6e", "--set", "hbm.channels"}, 3, "hbm.channels", ""},
       {{"run", "m.hlo", "--chip", "v6e", "--config", "/no/such.yaml"}, 3, "/no/such.yaml", ""},
       {{"run", "m.hlo", "--chip", "v6e", "--plan", "unfusd"}, 2, "'unfusd'", "as-compiled"},
       {{"run", "m.hlo", "--chip", "v6e", "--format", "csv"}, 2, "--format needs -o", ""},
-      {{"run", "m.hlo", "--chip", "v6e", "-o", "x", "--format", "cvs"}, 2, "unknown format 'cvs'", "did you mean 'csv'?"},
+      {{"run", "m.hlo", "--chip", "v6e", "-o", "x", "--format", "cvs"},
+       2,
+       "unknown format 'cvs'",
+       "did you mean 'csv'?"},
       {{"run", "m.hlo", "--chip", "v6e", "--bind", "S=1"}, 3, "--bind is for workloads", ""},
-      {{"run", "m.hlo", "--chip", "v6e", "--module", "tinny"}, 3, "unknown module 'tinny'", "did you mean 'tiny'?"},
+      {{"run", "m.hlo", "--chip", "v6e", "--module", "tinny"},
+       3,
+       "unknown module 'tinny'",
+       "did you mean 'tiny'?"},
       {{"run", "m.hlo", "--chip", "v6e", "--llo", "/no/such"}, 3, "/no/such", ""},
-      {{"run", "/no/such.hlo", "--chip", "v6e"}, 3, "no file, directory or workload '/no/such.hlo'", "list workloads"},
+      {{"run", "/no/such.hlo", "--chip", "v6e"},
+       3,
+       "no file, directory or workload '/no/such.hlo'",
+       "list workloads"},
       {{"run", "atention", "--chip", "v6e"}, 3, "'atention'", "did you mean 'attention'?"},
       {{"run", "attention", "--chip", "v6e", "--bind", "S=8191"}, 3, "not compiled for S=8191", "8192"},
       {{"run", "attention", "--chip", "v6e", "--bind", "T=1"}, 3, "no symbol 'T'", ""},
-      {{"run", "attention", "--chip", "v6e", "--variant", "nwe"}, 3, "no variant 'nwe'", "did you mean 'new'?"},
+      {{"run", "attention", "--chip", "v6e", "--variant", "nwe"},
+       3,
+       "no variant 'nwe'",
+       "did you mean 'new'?"},
       {{"inspect", "m.hlo", "--what", "opps"}, 2, "'opps'", "did you mean 'ops'?"},
       {{"export", ".", "--format", "csv"}, 3, "not a run directory", ""},
       {{"export", "."}, 2, "needs --format", ""},
@@ -154,7 +176,8 @@ TEST_CASE("a summary that cannot be printed is an error") {
 TEST_CASE("a limit gives exit 5 and an incomplete result") {
   ProcessOptions options;
   options.input = Module();
-  const ProcessResult result = Run({"run", "-", "--chip", "v6e", "--json", "--set", "run.max_events=3"}, options);
+  const ProcessResult result =
+      Run({"run", "-", "--chip", "v6e", "--json", "--set", "run.max_events=3"}, options);
   CHECK(result.code == 5);
   CHECK_THAT(result.out, Contains("\"complete\": false"));
   CHECK_THAT(result.err, Contains("run.max_events"));

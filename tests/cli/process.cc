@@ -34,7 +34,8 @@ void Close(int& fd) {
 }
 
 std::vector<std::string> Environment(const ProcessOptions& options) {
-  std::map<std::string, std::string> all = {{"PATH", "/usr/bin:/bin"}, {"LC_ALL", "C.UTF-8"}, {"TERM", "xterm"}};
+  std::map<std::string, std::string> all = {
+      {"PATH", "/usr/bin:/bin"}, {"LC_ALL", "C.UTF-8"}, {"TERM", "xterm"}};
   // Sanitizer builds read their settings from here.
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"}) {
     if (const char* value = std::getenv(name)) all[name] = value;
@@ -45,8 +46,8 @@ std::vector<std::string> Environment(const ProcessOptions& options) {
   return lines;
 }
 
-[[noreturn]] void Child(const std::vector<std::string>& arguments, const ProcessOptions& options, int in, int out,
-                        int err) {
+[[noreturn]] void Child(const std::vector<std::string>& arguments, const ProcessOptions& options, int in,
+                        int out, int err) {
   std::vector<std::string> words = {SPILLWAY_BINARY};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> environment = Environment(options);
@@ -74,7 +75,8 @@ void Exchange(pid_t pid, const ProcessOptions& options, int in, int out, int err
   bool interrupted = options.interrupt_after_ms == 0;
   while (out >= 0 || err >= 0) {
     if (sent == options.input.size() && !options.keep_input_open) Close(in);
-    pollfd streams[] = {{sent < options.input.size() ? in : -1, POLLOUT, 0}, {out, POLLIN, 0}, {err, POLLIN, 0}};
+    pollfd streams[] = {
+        {sent < options.input.size() ? in : -1, POLLOUT, 0}, {out, POLLIN, 0}, {err, POLLIN, 0}};
     poll(streams, 3, 20);
     const auto elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
     if (!interrupted && elapsed >= options.interrupt_after_ms) {

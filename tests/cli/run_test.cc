@@ -57,15 +57,16 @@ TEST_CASE("a run directory is complete, and the same input gives the same bytes"
     CHECK((name == "a" || name == "b"));
   }
   SECTION("the resolved configuration gives the identical run") {
-    const ProcessResult again = Run({"run", "attention", "--variant", "old", "--json", "--chip", "v6e", "--config",
-                                     a + "/config.resolved.yaml"});
+    const ProcessResult again = Run({"run", "attention", "--variant", "old", "--json", "--chip", "v6e",
+                                     "--config", a + "/config.resolved.yaml"});
     CHECK(again.code == 0);
     CHECK(again.out == Run({"run", "attention", "--chip", "v6e", "--json"}).out);
     CHECK(Run({"run", "attention", "--json", "--chip", a + "/config.resolved.yaml"}).out == again.out);
     CHECK(Run({"check", a + "/config.resolved.yaml"}).code == 0);
   }
   SECTION("export and report read it") {
-    const ProcessResult exported = Run({"export", a, "--format", "perfetto,chrome", "-o", directory.File("x")});
+    const ProcessResult exported =
+        Run({"export", a, "--format", "perfetto,chrome", "-o", directory.File("x")});
     CHECK(exported.code == 0);
     CHECK(Slurp(directory.File("x/timeline.pftrace")) == Slurp(a + "/timeline.pftrace"));
     CHECK(json::accept(Slurp(directory.File("x/timeline.chrome.json"))));
@@ -119,8 +120,8 @@ TEST_CASE("inspect shows each view as text and as JSON") {
   }
   const json buffers = json::parse(Run({"inspect", "attention", "--what", "buffers", "--json"}).out);
   REQUIRE_FALSE(buffers.empty());
-  for (const char* key : {"name", "shape", "memory_space", "logical_bytes", "allocated_bytes", "first_op", "last_op",
-                          "offset"}) {
+  for (const char* key : {"name", "shape", "memory_space", "logical_bytes", "allocated_bytes", "first_op",
+                          "last_op", "offset"}) {
     CHECK(buffers.at(0).contains(key));
   }
 }
@@ -205,8 +206,10 @@ TEST_CASE("bash completes commands, options and values") {
   const std::string script = Run({"completion", "bash"}).out;
   const auto complete = [&](const std::string& words) {
     TemporaryDirectory directory;
-    const std::string file = directory.Write("t.sh", script + "COMP_WORDS=(" + words + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); "
-                                             "_spillway; echo \"${COMPREPLY[*]}\" > " + directory.File("out") + "\n");
+    const std::string file = directory.Write("t.sh", script + "COMP_WORDS=(" + words +
+                                                         "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); "
+                                                         "_spillway; echo \"${COMPREPLY[*]}\" > " +
+                                                         directory.File("out") + "\n");
     REQUIRE(std::system(("bash " + file).c_str()) == 0);
     return Slurp(directory.File("out"));
   };
@@ -214,7 +217,8 @@ TEST_CASE("bash completes commands, options and values") {
   CHECK(complete("spillway -v list ''") == "chips workloads formats keys\n");
   CHECK(complete("spillway run x --plan ''") == "as-compiled\n");
   CHECK(complete("spillway --color n") == "never\n");
-  CHECK_THAT(complete("spillway run x --c"), Contains("--chip") && Contains("--config") && Contains("--color"));
+  CHECK_THAT(complete("spillway run x --c"),
+             Contains("--chip") && Contains("--config") && Contains("--color"));
 }
 
 TEST_CASE("Ctrl-C before the replay ends the process at once") {
@@ -227,8 +231,9 @@ TEST_CASE("Ctrl-C before the replay ends the process at once") {
 }
 
 // A replay of about a minute: long enough to be interrupted on any machine.
-const std::vector<std::string> kLongRun = {"run", "attention", "--chip", "v6e", "--variant", "old", "--bind", "S=32768",
-                                           "--set", "hbm.fidelity=command", "--json"};
+const std::vector<std::string> kLongRun = {"run",   "attention", "--chip",  "v6e",   "--variant",
+                                           "old",   "--bind",    "S=32768", "--set", "hbm.fidelity=command",
+                                           "--json"};
 
 TEST_CASE("Ctrl-C during the replay gives the result so far, marked as incomplete") {
   TemporaryDirectory directory;

@@ -29,7 +29,8 @@ TEST_CASE("what the short help suggests works") {
 
 TEST_CASE("the help texts are the approved ones") {
   // Accept a change with: spillway help COMMAND > tests/cli/help/COMMAND.txt
-  for (const std::string command : {"run", "inspect", "check", "export", "report", "list", "help", "completion"}) {
+  for (const std::string command :
+       {"run", "inspect", "check", "export", "report", "list", "help", "completion"}) {
     CAPTURE(command);
     CHECK(Run({"help", command}).out == Slurp(SPILLWAY_SOURCE_DIR "/tests/cli/help/" + command + ".txt"));
   }
@@ -40,8 +41,10 @@ TEST_CASE("help comes by three ways, on standard output") {
   CHECK(help.code == 0);
   CHECK(help.err.empty());
   CHECK_THAT(help.out, StartsWith("spillway completion: "));
-  for (const auto& words : std::vector<std::vector<std::string>>{
-           {"completion", "--help"}, {"completion", "-h"}, {"--help", "completion"}, {"-h", "completion", "bash"}}) {
+  for (const auto& words : std::vector<std::vector<std::string>>{{"completion", "--help"},
+                                                                 {"completion", "-h"},
+                                                                 {"--help", "completion"},
+                                                                 {"-h", "completion", "bash"}}) {
     const ProcessResult other = Run(words);
     CHECK(other.code == 0);
     CHECK(other.out == help.out);

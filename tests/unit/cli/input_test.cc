@@ -10,13 +10,15 @@ namespace {
 
 using test::TemporaryDirectory;
 
-constexpr const char* kSmall = "HloModule small, is_scheduled=true\n\nENTRY main {\n"
-                               "  p = f32[8,128]{1,0:T(8,128)} parameter(0)\n"
-                               "  ROOT n = f32[8,128]{1,0:T(8,128)} negate(p)\n}\n";
-constexpr const char* kLarge = "HloModule large, is_scheduled=true\n\nENTRY main {\n"
-                               "  p = f32[8,128]{1,0:T(8,128)} parameter(0)\n"
-                               "  e = f32[8,128]{1,0:T(8,128)} exponential(p)\n"
-                               "  ROOT n = f32[8,128]{1,0:T(8,128)} negate(e)\n}\n";
+constexpr const char* kSmall =
+    "HloModule small, is_scheduled=true\n\nENTRY main {\n"
+    "  p = f32[8,128]{1,0:T(8,128)} parameter(0)\n"
+    "  ROOT n = f32[8,128]{1,0:T(8,128)} negate(p)\n}\n";
+constexpr const char* kLarge =
+    "HloModule large, is_scheduled=true\n\nENTRY main {\n"
+    "  p = f32[8,128]{1,0:T(8,128)} parameter(0)\n"
+    "  e = f32[8,128]{1,0:T(8,128)} exponential(p)\n"
+    "  ROOT n = f32[8,128]{1,0:T(8,128)} negate(e)\n}\n";
 
 InputRequest Request(const std::string& name, const std::string& module = "") {
   InputRequest request;
@@ -37,10 +39,12 @@ TEST_CASE("a dump directory gives its largest module with buffer assignment and 
   REQUIRE(input.ok());
   CHECK(input->module->name == "large");
   CHECK(input->file == dump.File("module_0002.jit_large.after_optimizations.txt"));
-  CHECK(input->assignment_file == dump.File("module_0002.jit_large.after_optimizations-buffer-assignment.txt"));
+  CHECK(input->assignment_file ==
+        dump.File("module_0002.jit_large.after_optimizations-buffer-assignment.txt"));
   CHECK(input->llo_directory == dump.File("llo"));
   REQUIRE(notes.size() == 1);
-  CHECK_THAT(notes[0].message, Catch::Matchers::Contains("2 modules") && Catch::Matchers::Contains("jit_large"));
+  CHECK_THAT(notes[0].message,
+             Catch::Matchers::Contains("2 modules") && Catch::Matchers::Contains("jit_large"));
 }
 
 TEST_CASE("--module picks from a dump by any part of the file's name") {

@@ -110,7 +110,8 @@ TEST_CASE("examples are command lines that parse") {
       CAPTURE(example.line);
       std::istringstream text(example.line);
       std::vector<std::string> words;
-      for (std::string word; text >> word && word != "&&" && word != "|" && word != "<(spillway";) words.push_back(word);
+      for (std::string word; text >> word && word != "&&" && word != "|" && word != "<(spillway";)
+        words.push_back(word);
       REQUIRE_FALSE(words.empty());
       if (words.front() != "spillway") continue;  // shell around it
       words.erase(words.begin());

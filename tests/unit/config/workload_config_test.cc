@@ -108,7 +108,8 @@ TEST_CASE("what was not compiled is refused, and the message says what there is"
       {"", "", "S=99999999999999999999", "SYMBOL=INTEGER", ""},
   }));
   CAPTURE(c.message);
-  const std::vector<std::string> binds = c.bind.empty() ? std::vector<std::string>{} : std::vector<std::string>{c.bind};
+  const std::vector<std::string> binds =
+      c.bind.empty() ? std::vector<std::string>{} : std::vector<std::string>{c.bind};
   const Result<WorkloadPoint> point = SelectPoint(*workload, c.chip, c.variant, binds);
   REQUIRE_FALSE(point.ok());
   CHECK_THAT(point.errors().front().message, Contains(c.message));
@@ -144,7 +145,7 @@ TEST_CASE("mistakes are errors with their place") {
       {"- {variant: new", "- {variant: nwe", "unknown variant 'nwe'", 13},
       {"measured_us: 12.5", "measured_us: fast", "must be a number", 15},
       {"timer: wall", "timer: watch", "unknown timer 'watch'", 15},
-      {"chips: [v5e, v6e]", "chips: [v5e, v6e", "", 0},  // not YAML
+      {"chips: [v5e, v6e]", "chips: [v5e, v6e", "", 0},      // not YAML
       {"name: demo", "name: demo\nname: again", "name", 3},  // duplicate
   }));
   CAPTURE(c.to);
@@ -154,7 +155,8 @@ TEST_CASE("mistakes are errors with their place") {
   bool found = false;
   for (const Diagnostic& error : workload.errors()) {
     CHECK(error.file == file.path());
-    found = found || (error.message.find(c.message) != std::string::npos && (c.line == 0 || error.line == c.line));
+    found = found ||
+            (error.message.find(c.message) != std::string::npos && (c.line == 0 || error.line == c.line));
   }
   CAPTURE(Render(workload.errors().front()));
   CHECK(found);
