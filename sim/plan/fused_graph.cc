@@ -324,6 +324,7 @@ void AddOutputs(FusedGraph& graph, const hlo::Instruction& kernel, std::vector<i
 }  // namespace
 
 Box Flow::Window(const Box& domain) const {
+  if (map != nullptr) return map->At(domain);
   Box window;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     Box one = ApplyPath(paths[i], domain);

@@ -3,11 +3,13 @@
 // a window of the kernel's iteration domain.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "sim/hlo/module.h"
 #include "sim/plan/transform.h"
+#include "sim/plan/window_map.h"
 
 namespace spillway::plan {
 
@@ -42,6 +44,7 @@ struct Flow {
   std::vector<Path> paths;
   int origin = -1;       ///< Outermost nested fusion it passed through; -1: none.
   bool exact = true;     ///< False if an opcode on the way has unknown access.
+  std::shared_ptr<const WindowMap> map;   ///< If set, it gives the window instead of `paths`.
   Box Window(const Box& domain) const;
 };
 struct OperandFlow {

@@ -67,7 +67,7 @@ class Builder {
     Bytes total = 0;
     Box first = kernel_.grid.BoxAt(0);
     for (const Stream& stream : kernel_.streams) total += stream.slots * stream.WindowBytes(first);
-    return total;
+    return total + mosaic_scratch_;
   }
 
   /// Older dumps do not state the buffering of a loop kernel, but its VMEM: as many slots as fill it.
@@ -117,19 +117,47 @@ class Builder {
   /// A Mosaic kernel states grid and windows of its own.
   void MosaicStreams(const MosaicGrid& mosaic) {
     kernel_.grid = GridOfMosaic(mosaic);
+    mosaic_scratch_ = mosaic.scratch_bytes;
+    if (!mosaic.assumption.empty()) Blame(mosaic.assumption);
     for (int i = 0; i < static_cast<int>(instruction_.operands.size()); ++i) {
       OperandFlow flow;
       flow.parameter = i;
-      flow.flow.paths.push_back(PathOf(mosaic.windows[i], instruction_.operands[i]->shape.dimensions));
+      flow.flow = FlowOf(mosaic.windows[i], instruction_.operands[i]->shape);
+      std::size_t before = kernel_.streams.size();
       AddOperand(std::move(flow));
+      if (kernel_.streams.size() > before) FitMosaic(mosaic.windows[i], kernel_.streams.back());
     }
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const MosaicWindow& window = mosaic.windows[instruction_.operands.size() + graph_.output_elements[i]];
       ResultFlow flow;
       flow.output = static_cast<int>(i);
-      std::size_t window = instruction_.operands.size() + static_cast<std::size_t>(graph_.output_elements[i]);
-      flow.flow.paths.push_back(PathOf(mosaic.windows[window], graph_.output_shapes[i]->dimensions));
+      flow.flow = FlowOf(window, *graph_.output_shapes[i]);
+      std::size_t before = kernel_.streams.size();
       AddResult(std::move(flow));
+      if (kernel_.streams.size() > before) FitMosaic(window, kernel_.streams.back());
     }
+  }
+
+  static Flow FlowOf(const MosaicWindow& window, const hlo::Shape& shape) {
+    Flow flow;
+    flow.map = window.map;
+    flow.paths.push_back({Whole(shape.dimensions)});
+    return flow;
+  }
+
+  void FitMosaic(const MosaicWindow& window, Stream& stream) {
+    if (window.kind == MosaicWindow::Kind::kManual) {
+      Blame(std::string(stream.output ? "result " : "operand ") + std::to_string(stream.index) +
+            " is moved by the kernel's own DMAs: taken as streamed once, in equal parts");
+      std::int64_t total = 1;
+      for (std::int64_t count : stream.view.count) total *= count;
+      stream.view.order.assign(1, 0);
+      stream.view.tile.assign(1, 1);
+      stream.view.count.assign(1, total);
+      stream.flow.map = MakePartsMap(kernel_.grid, total);
+      FitStream(stream, kernel_.grid);
+    }
+    stream.slots = std::min(stream.slots, std::max(window.buffers, 1));
   }
 
   /// An op whose access is unknown: every operand and result once, front to back, in equal parts.
@@ -237,7 +265,7 @@ class Builder {
   std::optional<hlo::BackendConfig> config_;
   std::optional<GatherAccess> gather_;
   Kernel kernel_;
-  Bytes stated_scoped_ = 0;
+  Bytes stated_scoped_ = 0, mosaic_scratch_ = 0;
   int useless_ = 0;
   bool inexact_ = false;
 };

@@ -1,158 +1,205 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/plan/mosaic.h"
 
-#include <charconv>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <string>
+#include <algorithm>
 
-#include "sim/hlo/attributes.h"
+#include "sim/hlo/mlir_bytecode.h"
+#include "sim/hlo/mlir_scalar.h"
+#include "sim/hlo/mosaic_body.h"
+#include "sim/plan/mosaic_text.h"
 
 namespace spillway::plan {
 namespace {
 
-constexpr std::int64_t kMaxBound = std::int64_t{1} << 31;
-constexpr std::size_t kMaxRank = 16;
+constexpr std::int64_t kMaxSteps = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxElement = std::int64_t{1} << 40;
 
-std::optional<std::string> DecodeBase64(const std::string& text) {
-  std::string out;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (char c : text) {
-    int value = -1;
-    if (c >= 'A' && c <= 'Z') value = c - 'A';
-    if (c >= 'a' && c <= 'z') value = c - 'a' + 26;
-    if (c >= '0' && c <= '9') value = c - '0' + 52;
-    if (c == '+') value = 62;
-    if (c == '/') value = 63;
-    if (c == '=') break;
-    if (value < 0) return std::nullopt;
-    bits = (bits << 6) | static_cast<std::uint32_t>(value);
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      out += static_cast<char>((bits >> count) & 0xff);
+/// Block index by dimension, as a program over the grid indices.
+class IndexMap : public WindowMap {
+ public:
+  IndexMap(hlo::ScalarProgram program, std::vector<int> results, std::vector<std::int64_t> bounds, hlo::Dims sizes,
+           bool element_offsets)
+      : program_(std::move(program)),
+        results_(std::move(results)),
+        bounds_(std::move(bounds)),
+        sizes_(std::move(sizes)),
+        element_offsets_(element_offsets) {}
+
+  Box At(const Box& domain) const override {
+    std::vector<std::int64_t> indices;
+    for (const Interval& side : domain) indices.push_back(side.lo);
+    hlo::ScalarProgram::Values values = program_.Evaluate(indices);
+    Box window;
+    for (std::size_t d = 0; d < sizes_.size(); ++d) {
+      hlo::ScalarProgram::Value index = program_.Get(values, results_[d]);
+      std::int64_t at = std::clamp<std::int64_t>(index.value, 0, kMaxElement);
+      std::int64_t unit = element_offsets_ ? 1 : bounds_[d];
+      // Where data decides, the assumed entry may lie outside: the last block then.
+      if (index.assumed) at = std::min(at, std::max<std::int64_t>((sizes_[d] - 1) / unit, 0));
+      at = at < kMaxElement / unit ? at * unit : kMaxElement;
+      window.push_back({std::min(at, sizes_[d]), std::min(at + bounds_[d], sizes_[d])});
+    }
+    return window;
+  }
+
+  /// Looks at the first and last index of every axis: some value is not computed; some depends on data.
+  void Probe(const std::vector<std::int64_t>& grid, bool& unknown, bool& assumed) const {
+    std::vector<std::int64_t> first(grid.size(), 0), last;
+    for (std::int64_t bound : grid) last.push_back(bound - 1);
+    for (const auto& indices : {first, last}) {
+      hlo::ScalarProgram::Values values = program_.Evaluate(indices);
+      for (int result : results_) {
+        hlo::ScalarProgram::Value value = program_.Get(values, result);
+        unknown = unknown || !value.known;
+        assumed = assumed || value.assumed;
+      }
     }
   }
-  return out;
+
+ private:
+  hlo::ScalarProgram program_;
+  std::vector<int> results_;
+  std::vector<std::int64_t> bounds_;
+  hlo::Dims sizes_;
+  bool element_offsets_;
+};
+
+/// A grid axis or a constant by dimension (text bodies).
+class PlainMap : public WindowMap {
+ public:
+  PlainMap(TextWindow window, hlo::Dims sizes) : window_(std::move(window)), sizes_(std::move(sizes)) {}
+
+  Box At(const Box& domain) const override {
+    Box window;
+    for (std::size_t d = 0; d < sizes_.size(); ++d) {
+      const TextWindow::Index& index = window_.index[d];
+      std::int64_t block = index.axis >= 0 && index.axis < static_cast<int>(domain.size()) ? domain[index.axis].lo : index.constant;
+      std::int64_t at = block < kMaxElement / window_.bounds[d] ? block * window_.bounds[d] : kMaxElement;
+      window.push_back({std::min(at, sizes_[d]), std::min(at + window_.bounds[d], sizes_[d])});
+    }
+    return window;
+  }
+
+ private:
+  TextWindow window_;
+  hlo::Dims sizes_;
+};
+
+/// Equal parts of a sequence, one a step.
+class PartsMap : public WindowMap {
+ public:
+  PartsMap(hlo::Dims grid, std::int64_t steps, std::int64_t total)
+      : grid_(std::move(grid)), total_(total), part_((total + steps - 1) / steps) {}
+
+  Box At(const Box& domain) const override {
+    std::int64_t step = 0;
+    for (std::size_t d = 0; d < grid_.size(); ++d) step = step * grid_[d] + domain[d].lo;
+    std::int64_t at = part_ > 0 ? std::min(step, total_ / part_ + 1) * part_ : 0;
+    return Box(1, Interval{std::min(at, total_), std::min(at + part_, total_)});
+  }
+
+ private:
+  hlo::Dims grid_;
+  std::int64_t total_, part_;
+};
+
+/// Shapes of the operands, then of the results.
+std::vector<const hlo::Shape*> ArraysOf(const hlo::Instruction& kernel) {
+  std::vector<const hlo::Shape*> arrays;
+  for (const hlo::Instruction* operand : kernel.operands) arrays.push_back(&operand->shape);
+  if (kernel.shape.IsTuple()) {
+    for (const hlo::Shape& element : kernel.shape.elements) arrays.push_back(&element);
+  } else {
+    arrays.push_back(&kernel.shape);
+  }
+  return arrays;
 }
 
-std::optional<std::string> BodyOf(const hlo::Instruction& kernel) {
-  auto config = hlo::BackendConfigOf(kernel);
-  if (!config) return std::nullopt;
-  nlohmann::json json = nlohmann::json::parse(config->json, nullptr, false);
-  if (!json.is_object() || !json.contains("custom_call_config")) return std::nullopt;
-  const nlohmann::json& call = json["custom_call_config"];
-  if (!call.is_object() || !call.contains("body") || !call["body"].is_string()) return std::nullopt;
-  return DecodeBase64(call["body"].get<std::string>());
+std::optional<MosaicWindow> WindowFrom(const hlo::MosaicBody& body, const hlo::MosaicBody::Window& from,
+                                       const hlo::Shape& shape, bool& assumed) {
+  MosaicWindow window;
+  window.buffers = from.buffers;
+  if (from.bounds.empty()) {
+    window.kind = MosaicWindow::Kind::kManual;
+    return window;
+  }
+  if (from.transform.empty()) {
+    window.kind = MosaicWindow::Kind::kWhole;
+    return window;
+  }
+  const hlo::MlirOperation* function = body.Function(from.transform);
+  if (function == nullptr || function->regions.size() != 1 || function->regions[0].size() != 1) return std::nullopt;
+  const hlo::MlirBlock& block = function->regions[0][0];
+  if (block.arguments.size() < body.iteration_bounds.size()) return std::nullopt;
+  hlo::ScalarProgram program(body.module);
+  for (std::size_t a = 0; a < body.iteration_bounds.size(); ++a) program.AddInput(block.arguments[a]);
+  std::vector<int> results;
+  for (const hlo::MlirOperation& op : block.operations) {
+    program.Add(op);
+    if (op.name == "func.return") results = op.operands;
+  }
+  if (results.size() != shape.dimensions.size() || from.bounds.size() != results.size()) return std::nullopt;
+  auto map = std::make_shared<IndexMap>(std::move(program), std::move(results), from.bounds, shape.dimensions, from.element_offsets);
+  bool unknown = false;
+  map->Probe(body.iteration_bounds, unknown, assumed);
+  if (unknown) return std::nullopt;
+  window.bounds = from.bounds;
+  window.map = std::move(map);
+  return window;
 }
 
-/// `array<i64: 8, 8>` that follows `key = ` after `from`; sets `end` behind it.
-std::optional<std::vector<std::int64_t>> ArrayAfter(const std::string& text, const std::string& key, std::size_t from,
-                                                    std::size_t limit, std::size_t* end = nullptr) {
-  std::size_t at = text.find(key + " = array<i64", from);
-  if (at == std::string::npos || at >= limit) return std::nullopt;
-  std::size_t close = text.find('>', at);
-  if (close == std::string::npos) return std::nullopt;
-  std::vector<std::int64_t> values;
-  std::size_t start = text.find("i64", at) + 3;
-  for (std::size_t i = start; i < close;) {
-    if (text[i] != '-' && (text[i] < '0' || text[i] > '9')) {
-      ++i;
+std::optional<MosaicGrid> FromBytecode(const std::string& bytes, const hlo::Instruction& kernel) {
+  auto body = hlo::MosaicBodyFrom(bytes);
+  if (!body) return std::nullopt;
+  std::vector<const hlo::Shape*> arrays = ArraysOf(kernel);
+  if (static_cast<std::int64_t>(arrays.size()) != body->scalar_prefetch + static_cast<std::int64_t>(body->windows.size())) {
+    return std::nullopt;
+  }
+  MosaicGrid grid;
+  grid.iteration_bounds = body->iteration_bounds;
+  grid.scratch_bytes = body->ScratchBytes();
+  bool assumed = false;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    auto at = static_cast<std::int64_t>(i) - body->scalar_prefetch;
+    if (at < 0) {
+      grid.windows.push_back({MosaicWindow::Kind::kWhole, {}, nullptr, 1});
       continue;
     }
-    std::int64_t value = 0;
-    auto [stop, error] = std::from_chars(text.data() + i, text.data() + close, value);
-    if (error != std::errc() || value < 1 || value > kMaxBound || values.size() >= kMaxRank) return std::nullopt;
-    values.push_back(value);
-    i = static_cast<std::size_t>(stop - text.data());
+    auto window = WindowFrom(*body, body->windows[at], *arrays[i], assumed);
+    if (!window) return std::nullopt;
+    grid.windows.push_back(std::move(*window));
   }
-  if (end != nullptr) *end = close;
-  return values;
+  if (assumed) grid.assumption = "which blocks a kernel reads depends on prefetched scalars: taken in order";
+  return grid;
 }
 
-/// Names separated by commas up to a stop character.
-std::vector<std::string> NamesIn(const std::string& text) {
-  std::vector<std::string> names;
-  std::string name;
-  for (char c : text + ",") {
-    if (c == ',') {
-      if (!name.empty()) names.push_back(name);
-      name.clear();
-    } else if (c != ' ') {
-      name += c;
-    }
+std::optional<MosaicGrid> FromText(const std::string& text, const hlo::Instruction& kernel) {
+  auto read = GridFromText(text);
+  std::vector<const hlo::Shape*> arrays = ArraysOf(kernel);
+  if (!read || read->windows.size() != arrays.size()) return std::nullopt;
+  MosaicGrid grid;
+  grid.iteration_bounds = read->iteration_bounds;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    TextWindow& from = read->windows[i];
+    if (from.bounds.size() != arrays[i]->dimensions.size()) return std::nullopt;
+    MosaicWindow window;
+    window.bounds = from.bounds;
+    window.map = std::make_shared<PlainMap>(std::move(from), arrays[i]->dimensions);
+    grid.windows.push_back(std::move(window));
   }
-  return names;
-}
-
-/// The index map `func.func @name(%arg0: i32, …) -> … { constants; return %a, %b : … }`.
-std::optional<std::vector<MosaicWindow::Index>> IndexMap(const std::string& text, const std::string& name,
-                                                         std::size_t axes) {
-  std::size_t at = text.find("func.func @" + name + "(");
-  if (at == std::string::npos) return std::nullopt;
-  std::size_t open = text.find("{\n", at), end = text.find("\n  }", at);
-  if (open == std::string::npos || end == std::string::npos || open > end) return std::nullopt;
-  std::map<std::string, MosaicWindow::Index> known;
-  for (std::size_t a = 0; a < axes; ++a) known["%arg" + std::to_string(a)] = {static_cast<int>(a), 0};
-  std::size_t line = open + 2;
-  while (line < end + 1) {
-    std::size_t stop = std::min(text.find('\n', line), end);
-    std::string statement = text.substr(line, stop - line);
-    line = stop + 1;
-    std::size_t first = statement.find_first_not_of(' ');
-    if (first == std::string::npos) continue;
-    statement = statement.substr(first);
-    if (statement.compare(0, 7, "return ") == 0) {
-      std::vector<MosaicWindow::Index> result;
-      for (const std::string& value : NamesIn(statement.substr(7, statement.find(" :") - 7))) {
-        auto it = known.find(value);
-        if (it == known.end()) return std::nullopt;
-        result.push_back(it->second);
-      }
-      return result;
-    }
-    std::size_t equals = statement.find(" = arith.constant ");
-    if (equals == std::string::npos) return std::nullopt;
-    std::int64_t value = 0;
-    const char* digits = statement.data() + equals + 18;
-    auto [stop_at, error] = std::from_chars(digits, statement.data() + statement.size(), value);
-    if (error != std::errc() || stop_at == digits || value < 0 || value > kMaxBound) return std::nullopt;
-    known[statement.substr(0, equals)] = {-1, value};
-  }
-  return std::nullopt;
+  return grid;
 }
 
 }  // namespace
 
 std::optional<MosaicGrid> MosaicGridOf(const hlo::Instruction& kernel) {
-  if (kernel.opcode != hlo::Opcode::kCustomCall) return std::nullopt;
-  auto body = BodyOf(kernel);
-  if (!body || body->compare(0, 2, "ML") == 0) return std::nullopt;
-  MosaicGrid grid;
-  std::size_t at = body->find("func.func @main(");
-  if (at == std::string::npos) return std::nullopt;
-  std::size_t limit = body->find('\n', at);
-  auto bounds = ArrayAfter(*body, "iteration_bounds", at, limit);
-  if (!bounds) return std::nullopt;
-  grid.iteration_bounds = *bounds;
-  at = body->find("window_params = [", at);
-  while (at < limit) {
-    std::size_t name = body->find("transform_indices = @", at);
-    if (name == std::string::npos || name >= limit) break;
-    name += 21;
-    std::size_t name_end = body->find_first_of(",} ", name);
-    if (name_end == std::string::npos) return std::nullopt;
-    MosaicWindow window;
-    auto sizes = ArrayAfter(*body, "window_bounds", name_end, limit, &at);
-    auto index = IndexMap(*body, body->substr(name, name_end - name), grid.iteration_bounds.size());
-    if (!sizes || !index || sizes->size() != index->size()) return std::nullopt;
-    window.bounds = *sizes;
-    window.index = *index;
-    grid.windows.push_back(std::move(window));
-  }
-  std::size_t results = kernel.shape.IsTuple() ? kernel.shape.elements.size() : 1;
-  if (grid.windows.size() != kernel.operands.size() + results) return std::nullopt;
+  auto body = hlo::MosaicBytesOf(kernel);
+  if (!body) return std::nullopt;
+  auto grid = hlo::IsMlirBytecode(*body) ? FromBytecode(*body, kernel) : FromText(*body, kernel);
+  if (!grid) return std::nullopt;
+  std::int64_t steps = 1;
+  for (std::int64_t bound : grid->iteration_bounds) steps = steps > kMaxSteps ? steps : steps * bound;
+  if (steps > kMaxSteps) return std::nullopt;
   return grid;
 }
 
@@ -164,30 +211,13 @@ Grid GridOfMosaic(const MosaicGrid& mosaic) {
     std::int64_t bound = mosaic.iteration_bounds[a];
     grid.sizes.push_back(bound);
     if (bound > 1) grid.axes.push_back({static_cast<int>(a), 1, bound});
-    grid.steps = grid.steps > kMaxBound ? grid.steps : grid.steps * bound;
+    grid.steps *= bound;
   }
   return grid;
 }
 
-Path PathOf(const MosaicWindow& window, const hlo::Dims& sizes) {
-  Transform step;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    AffineDim dim;
-    dim.size = sizes[d];
-    if (d < window.bounds.size()) {
-      dim.extra = window.bounds[d] - 1;
-      dim.source = window.index[d].axis;
-      dim.mul = window.bounds[d];
-      if (dim.source < 0) {
-        // A constant block: any axis does, times nothing.
-        dim.source = 0;
-        dim.mul = 0;
-        dim.add = window.index[d].constant * window.bounds[d];
-      }
-    }
-    step.dims.push_back(dim);
-  }
-  return {step};
+std::shared_ptr<const WindowMap> MakePartsMap(const Grid& grid, std::int64_t total) {
+  return std::make_shared<PartsMap>(grid.sizes, std::max<std::int64_t>(grid.steps, 1), total);
 }
 
 }  // namespace spillway::plan

@@ -156,6 +156,19 @@ Bytes Stream::WindowBytes(const Box& domain) const {
   return Volume(TilesAt(domain)) * view.tile_bytes;
 }
 
+namespace {
+
+/// A map may come back to where it began: look at every step (or as many as there is time for).
+void FitMapped(Stream& stream, const Grid& grid, const Box& first_tiles) {
+  constexpr std::int64_t kMaxLook = 1 << 16;
+  for (std::int64_t step = 1; step < std::min(grid.steps, kMaxLook) && !stream.moves; ++step) {
+    stream.moves = !(stream.TilesAt(grid.BoxAt(step)) == first_tiles);
+  }
+  stream.slots = stream.moves ? grid.slots : 1;
+}
+
+}  // namespace
+
 void FitStream(Stream& stream, const Grid& grid) {
   if (stream.rows_per_step > 0) {
     stream.moves = stream.rows > stream.rows_per_step;
@@ -180,6 +193,7 @@ void FitStream(Stream& stream, const Grid& grid) {
     }
     weight *= grid.axes[a].trips;
   }
+  if (stream.flow.map != nullptr) return FitMapped(stream, grid, first_tiles);
   if (!stream.output && first.size() == stream.view.order.size()) {
     for (std::size_t p = 0; p < stream.view.order.size(); ++p) {
       std::int64_t length = first[stream.view.order[p]].size(), tile = stream.view.tile[p];
