@@ -189,7 +189,6 @@ TEST_CASE("unfused: every bundled module can be planned and moves at least what 
     Program fused = Plan(*module, chip, false), unfused = Plan(*module, chip, true);
     CHECK(unfused.ops.size() >= fused.ops.size());
     CHECK(PeakVmem(unfused) <= chip.vmem.usable);
-    for (const Op& op : unfused.ops) CHECK(op.kind != "kCustom");
     ++modules;
   }
   CHECK(modules >= 10);
