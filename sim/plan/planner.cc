@@ -174,6 +174,7 @@ class Planner {
   void Touch(int op, const Leaves& leaves, bool write) {
     Op& entry = program_.ops[op];
     for (int leaf : leaves) {
+      entry.arguments.push_back(leaf);
       if (leaf < 0) continue;
       values_.Use(leaf, op);
       Space space = values_.buffers()[leaf].space;
