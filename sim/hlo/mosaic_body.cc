@@ -65,6 +65,20 @@ std::string InBrackets(const std::string& text) {
                                                                                  : text.substr(open + 1, close - open - 1);
 }
 
+template <class Predicate>
+const MlirOperation* FindFunction(const MlirModule& module, const Predicate& matches) {
+  for (const MlirOperation& top : module.operations) {
+    for (const MlirRegion& region : top.regions) {
+      for (const MlirBlock& block : region) {
+        for (const MlirOperation& op : block.operations) {
+          if (op.name == "func.func" && matches(op)) return &op;
+        }
+      }
+    }
+  }
+  return nullptr;
+}
+
 bool ReadWindow(const MlirModule& module, const MlirAttribute& params, MosaicBody::Window& window) {
   const MlirAttribute* bounds = module.Find(params, "window_bounds");
   const MlirAttribute* transform = module.Find(params, "transform_indices");
@@ -141,17 +155,16 @@ std::optional<std::string> MosaicBytesOf(const Instruction& kernel) {
 }
 
 const MlirOperation* MosaicBody::Function(std::string_view name) const {
-  for (const MlirOperation& top : module.operations) {
-    for (const MlirRegion& region : top.regions) {
-      for (const MlirBlock& block : region) {
-        for (const MlirOperation& op : block.operations) {
-          const MlirAttribute* symbol = op.name == "func.func" ? module.Find(op, "sym_name") : nullptr;
-          if (symbol != nullptr && symbol->text == name) return &op;
-        }
-      }
-    }
-  }
-  return nullptr;
+  return FindFunction(module, [&](const MlirOperation& op) {
+    const MlirAttribute* symbol = module.Find(op, "sym_name");
+    return symbol != nullptr && symbol->text == name;
+  });
+}
+
+const MlirOperation* MosaicBody::Main() const {
+  return FindFunction(module, [&](const MlirOperation& op) {
+    return module.Find(op, "iteration_bounds") != nullptr || module.Find(op, "scratch_operands") != nullptr;
+  });
 }
 
 std::string MosaicBody::MemorySpaceOf(int value) const {

@@ -35,7 +35,8 @@ struct MosaicBody {
   std::vector<int> scratch;                   ///< Value numbers of the scratch buffers.
 
   const MlirOperation* Function(std::string_view name) const;
-  const MlirOperation* Main() const { return Function("main"); }
+  /// The kernel itself: the first function that states a grid or scratch operands.
+  const MlirOperation* Main() const;
   /// "vmem", "smem", "any", "hbm", "semaphore_mem", …; "vmem" if not stated.
   std::string MemorySpaceOf(int value) const;
   /// Bytes of the scratch buffers in VMEM, unpadded.
