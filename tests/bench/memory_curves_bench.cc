@@ -87,11 +87,11 @@ void Curves(const char* chip) {
   for (Bytes access = 4 * kKiB; access <= 4 * kMiB; access *= 2) {
     const Bytes bytes = std::min<Bytes>(32 * kMiB, access * 1024);
     for (const int depth : {1, 2, 8}) {
-      const std::string suffix = ", " + std::to_string(depth) + " in flight";
+      const std::string suffix = " (" + std::to_string(depth) + " in flight)";
       Row(chip, "size", "read" + suffix, std::to_string(access / kKiB), Mix(hbm, 1, 0, bytes, access, depth), hbm);
     }
-    Row(chip, "size", "write, 2 in flight", std::to_string(access / kKiB), Mix(hbm, 0, 1, bytes, access), hbm);
-    Row(chip, "size", "copy, 2 + 2 in flight", std::to_string(access / kKiB), Mix(hbm, 1, 1, bytes, access), hbm);
+    Row(chip, "size", "write (2 in flight)", std::to_string(access / kKiB), Mix(hbm, 0, 1, bytes, access), hbm);
+    Row(chip, "size", "copy (2 + 2 in flight)", std::to_string(access / kKiB), Mix(hbm, 1, 1, bytes, access), hbm);
   }
   for (const auto& [name, map] : Maps(hbm)) {
     for (Bytes piece = 256; piece <= 64 * kKiB; piece *= 2) {
