@@ -16,6 +16,7 @@ ALLOWED = {
     "plan": {"base", "config", "hlo", "llo", "compute"},
     "engine": {"base", "config", "plan", "model", "timeline"},
     "output": {"base", "timeline"},
+    "sweep": {"base", "config", "output"},
     "cli": None,  # may include all
 }
 LIBRARIES = {"systemc": "engine", "boost/program_options": "cli", "yaml-cpp": "config"}

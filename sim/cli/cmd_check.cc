@@ -9,6 +9,7 @@
 #include "sim/cli/input.h"
 #include "sim/cli/paths.h"
 #include "sim/cli/session.h"
+#include "sim/cli/sweep_points.h"
 #include "sim/cli/workloads.h"
 #include "sim/config/config_loader.h"
 #include "sim/config/map_reader.h"
@@ -48,6 +49,23 @@ Report CheckWorkload(const std::string& path) {
   return report;
 }
 
+Report CheckSweep(const std::string& path) {
+  Report report{"sweep", "", {}};
+  const Result<config::SweepConfig> spec = config::LoadSweep(path);
+  if (!spec.ok()) {
+    report.problems = spec.errors();
+    return report;
+  }
+  report.problems = CheckSweepKeys(*spec);
+  const Result<sweep::PointList> list = sweep::Expand(*spec);
+  if (!list.ok()) {
+    report.problems.insert(report.problems.end(), list.errors().begin(), list.errors().end());
+  } else {
+    report.summary = fmt::format("{} points", list->points.size());
+  }
+  return report;
+}
+
 Report CheckHlo(std::string bytes, const std::string& shown) {
   Report report{"HLO", "", {}};
   const Result<std::vector<std::unique_ptr<hlo::Module>>> modules = ReadModules(std::move(bytes), shown);
@@ -79,10 +97,11 @@ Report CheckNameless(const std::string& path, const std::vector<std::string>& se
 Report CheckYaml(const std::string& text, const std::string& path, const std::vector<std::string>& search) {
   const std::string schema = config::SchemaOf(text);
   if (schema.rfind("spillway.workload/", 0) == 0) return CheckWorkload(path);
+  if (schema.rfind("spillway.sweep/", 0) == 0) return CheckSweep(path);
   if (schema.empty()) return CheckNameless(path, search);
   if (schema.rfind("spillway.chip/", 0) == 0) return CheckChip(path, search);
   Diagnostic error =
-      Error(fmt::format("unknown schema '{}'", schema), "known: spillway.chip/1, spillway.workload/1");
+      Error(fmt::format("unknown schema '{}'", schema), "known: spillway.chip/1, spillway.workload/1, spillway.sweep/1");
   error.file = path;
   return {"YAML", "", {error}};
 }
@@ -119,7 +138,7 @@ Command CheckCommand() {
   command.name = "check";
   command.summary = "validate files and print every mistake in them";
   command.positionals = {
-      {"FILE", "chip or workload YAML (.yaml), or HLO; - for HLO on standard input", 1, -1, Complete::kFile}};
+      {"FILE", "chip, workload or sweep YAML (.yaml), or HLO; - for HLO on standard input", 1, -1, Complete::kFile}};
   command.options = {ConfigPathOption()};
   command.notes = {
       "One line per file on standard output, the mistakes on standard error. Exit code 1 if a file has "

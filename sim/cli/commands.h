@@ -17,6 +17,8 @@ Command InspectCommand();
 Command CheckCommand();
 Command ExportCommand();
 Command ReportCommand();
+Command SweepCommand();
+Command MergeCommand();
 Command ListCommand();
 Command HelpCommand();
 Command CompletionCommand();
