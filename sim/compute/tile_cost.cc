@@ -1,154 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
-// First version: every instruction of the fused computation takes issue slots per vector register
-// of 8 x 128 elements; the busiest unit sets the pace. No packing of narrow types, no spills.
 #include "sim/compute/tile_cost.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <set>
+#include <cstring>
 
-#include "sim/hlo/attributes.h"
+#include "sim/compute/features.h"
 
 namespace spillway::compute {
 namespace {
 
 using hlo::Opcode;
 
-constexpr double kRegisterElements = 1024;
-constexpr int kMaxDepth = 64;
+constexpr double kMaxCycles = 9e15;
+constexpr int kUnits = 9;
+constexpr double kUnknownBand = 1.0;   // No cross-validation says anything: may be off by as much again.
+constexpr const char* kOverheads[] = {"kernel", "step", "step.stream"};
 
-double CeilDiv(double a, double b) { return b > 0 ? std::ceil(a / b) : 0; }
+/// A functional unit: key in the tables, name in reports, its sum in UnitUse.
+struct Unit {
+  const char* key;
+  const char* name;
+  double UnitUse::*use;
+};
+constexpr std::array<Unit, kUnits> kUnitTable = {{{"valu", "VALU", &UnitUse::valu},
+                                                  {"eup", "EUP", &UnitUse::eup},
+                                                  {"xlu", "XLU", &UnitUse::xlu},
+                                                  {"mxu_cycles", "MXU", &UnitUse::mxu_cycles},
+                                                  {"mxu_push", "MXU push", &UnitUse::mxu_push},
+                                                  {"mxu_pop", "pop", &UnitUse::mxu_pop},
+                                                  {"vload", "VLOAD", &UnitUse::vload},
+                                                  {"vstore", "VSTORE", &UnitUse::vstore},
+                                                  {"serial", "latency", &UnitUse::serial}}};
 
-double Registers(const hlo::Shape& shape) {
-  if (shape.IsTuple()) {
-    double sum = 0;
-    for (const hlo::Shape& element : shape.elements) sum += Registers(element);
-    return sum;
-  }
-  return shape.IsArray() ? std::ceil(static_cast<double>(shape.ElementCount()) / kRegisterElements) : 0;
+double SlotsOf(const config::ChipConfig& chip, int unit) {
+  const config::CoreConfig& core = chip.core;
+  const int slots[kUnits] = {core.valu_slots, core.eup_slots,        core.xlu_slots,        core.mxus, core.mxus,
+                             core.pop_slots,  chip.vmem.load_slots, chip.vmem.store_slots, 1};
+  return std::max(slots[unit], 1);
 }
 
-double Accesses(const hlo::Shape& shape, const config::ChipConfig& chip) {
-  return CeilDiv(static_cast<double>(hlo::AllocatedBytes(shape)), static_cast<double>(chip.vmem.load_bytes));
-}
-
-bool IsTranscendental(Opcode opcode) {
-  static const std::set<Opcode> kSet = {
-      Opcode::kExp,  Opcode::kExpm1, Opcode::kLog,  Opcode::kLog1p, Opcode::kTanh, Opcode::kLogistic, Opcode::kRsqrt,
-      Opcode::kSqrt, Opcode::kCbrt,  Opcode::kSin,  Opcode::kCos,   Opcode::kTan,  Opcode::kErf,      Opcode::kPower,
-      Opcode::kDivide, Opcode::kAtan2};
-  return kSet.count(opcode) != 0;
-}
-
-template <class Map>
-double Lookup(const Map& map, const std::string& key, double otherwise) {
+double Lookup(const std::map<std::string, double>& map, const std::string& key, double otherwise) {
   auto it = map.find(key);
   return it != map.end() ? it->second : otherwise;
 }
 
-class Counter {
- public:
-  Counter(const config::ChipConfig& chip, KernelCost& cost) : chip_(chip), cost_(cost) {}
-
-  void Add(const hlo::Instruction& instruction, int depth) {
-    if (instruction.opcode == Opcode::kFusion && !instruction.called.empty() && depth < kMaxDepth) {
-      for (const hlo::Instruction& inner : instruction.called.front()->instructions) Add(inner, depth + 1);
-      return;
-    }
-    if (hlo::IsFree(instruction.opcode)) return;
-    double registers = Registers(instruction.shape);
-    double operand = instruction.operands.empty() ? 0 : Registers(instruction.operands[0]->shape);
-    switch (instruction.opcode) {
-      case Opcode::kConvolution:
-      case Opcode::kDot:
-        return Matmul(instruction);
-      case Opcode::kReduce:
-        cost_.use.valu += operand;
-        return;
-      case Opcode::kReduceWindow:
-        cost_.use.valu += operand + registers;
-        return;
-      case Opcode::kTranspose:
-        cost_.use.xlu += registers;
-        return;
-      case Opcode::kCopy:
-        if (!instruction.operands.empty() && !SameOrder(instruction.shape, instruction.operands[0]->shape)) {
-          cost_.use.xlu += registers;
-        }
-        return;
-      case Opcode::kBroadcast:
-      case Opcode::kIota:
-      case Opcode::kReshape:
-      case Opcode::kSlice:
-      case Opcode::kPad:
-      case Opcode::kConcatenate:
-      case Opcode::kReverse:
-      case Opcode::kDynamicSlice:
-      case Opcode::kDynamicUpdateSlice:
-      case Opcode::kGather:
-        return;
-      default:
-        break;
-    }
-    if (!hlo::IsElementwise(instruction.opcode) && instruction.opcode != Opcode::kConvert) {
-      cost_.unmodelled = true;
-      if (cost_.why.empty()) cost_.why = "no compute model of " + std::string(instruction.opcode_name);
-      return;
-    }
-    if (IsTranscendental(instruction.opcode)) cost_.use.eup += registers;
-    cost_.use.valu += Lookup(SlotsOf(instruction), "valu", 1) * registers;
+/// The entry of `key`, else of what stands before its last dot; arithmetic without an entry is "elementwise".
+const std::map<std::string, double>* TableOf(const config::CoreConfig& core, std::string key) {
+  for (;;) {
+    auto it = core.op_slots.find(key);
+    if (it != core.op_slots.end()) return &it->second;
+    std::size_t dot = key.rfind('.');
+    if (dot == std::string::npos) break;
+    key.resize(dot);
   }
+  auto it = core.op_slots.find("elementwise");
+  return it != core.op_slots.end() ? &it->second : nullptr;
+}
 
- private:
-  std::map<std::string, double> SlotsOf(const hlo::Instruction& instruction) const {
-    auto it = chip_.core.op_slots.find(std::string(instruction.opcode_name));
-    return it != chip_.core.op_slots.end() ? it->second : std::map<std::string, double>();
+bool IsOverhead(const std::string& key) {
+  return std::any_of(std::begin(kOverheads), std::end(kOverheads), [&](const char* name) { return key == name; });
+}
+
+/// Matmul instructions at the cadence of the matrix units: what the bundles cannot be faster than.
+double MatrixCycles(const KernelFeatures& features, const config::CoreConfig& core) {
+  double cycles = 0;
+  for (const auto& [key, count] : features.counts) {
+    if (key.rfind("matmul.", 0) != 0) continue;
+    cycles += count * Lookup(core.matmul_cycles, key.substr(7), Lookup(core.matmul_cycles, "bf16", 8));
   }
+  return cycles / std::max(core.mxus, 1);
+}
 
-  static bool SameOrder(const hlo::Shape& a, const hlo::Shape& b) {
-    for (int i = 0; i < std::min(a.rank(), b.rank()); ++i) {
-      if (a.MinorDimension(i) != b.MinorDimension(i)) return false;
+UnitUse UseOf(const KernelFeatures& features, const config::CoreConfig& core) {
+  UnitUse use;
+  for (const auto& [key, count] : features.counts) {
+    if (IsOverhead(key)) continue;
+    const std::map<std::string, double>* table = TableOf(core, key);
+    if (table == nullptr) {
+      use.valu += count;   // A chip file without tables: one operation a register.
+      continue;
     }
-    return true;
+    for (const Unit& unit : kUnitTable) use.*unit.use += count * Lookup(*table, unit.key, 0);
   }
-
-  void Matmul(const hlo::Instruction& instruction) {
-    if (instruction.operands.size() < 2 || !instruction.shape.IsArray()) return;
-    const hlo::Shape& kernel = instruction.operands[1]->shape;
-    double features = 1, contraction = 1;
-    if (instruction.opcode == Opcode::kDot) {
-      hlo::DotDimensions numbers = hlo::DotOf(instruction);
-      features = kernel.ElementCount();
-      for (std::int64_t d : numbers.rhs_contracting) contraction *= kernel.dimensions[d];
-      for (std::int64_t d : numbers.rhs_batch) features /= std::max<double>(kernel.dimensions[d], 1);
-      features /= std::max(contraction, 1.0);
-    } else if (auto labels = hlo::ConvolutionOf(instruction)) {
-      auto window = hlo::WindowOf(instruction).value_or(std::vector<hlo::WindowDimension>());
-      features = kernel.dimensions[labels->kernel_output_feature];
-      contraction = kernel.dimensions[labels->kernel_input_feature];
-      for (const hlo::WindowDimension& w : window) {
-        // A dilated dimension has few valid taps: a batch dimension has one.
-        contraction *= std::max<double>(1, std::floor(static_cast<double>(w.size) / std::max<double>(w.base_dilation, 1)));
-      }
-    }
-    double rows = static_cast<double>(instruction.shape.ElementCount()) / std::max(features, 1.0);
-    std::string type(hlo::ElementTypeName(instruction.operands[0]->shape.type));
-    double bits = std::max(hlo::ElementBits(instruction.operands[0]->shape.type), 4);
-    double cycles = Lookup(chip_.core.matmul_cycles, type, Lookup(chip_.core.matmul_cycles, "bf16", 8));
-    double per_issue = 8 * std::max(32 / bits, 1.0);
-    double tiles = CeilDiv(contraction, std::max(chip_.core.mxu_rows, 1)) * CeilDiv(features, std::max(chip_.core.mxu_columns, 1));
-    cost_.use.mxu_cycles += CeilDiv(rows, per_issue) * tiles * cycles;
-    cost_.use.mxu_pop += Registers(instruction.shape);
-  }
-
-  const config::ChipConfig& chip_;
-  KernelCost& cost_;
-};
+  return use;
+}
 
 void Contains(const hlo::Instruction& instruction, int depth, bool& matmul, bool& reduce) {
   matmul = matmul || instruction.opcode == Opcode::kConvolution || instruction.opcode == Opcode::kDot;
   reduce = reduce || instruction.opcode == Opcode::kReduce || instruction.opcode == Opcode::kReduceWindow;
-  if (instruction.opcode != Opcode::kFusion || instruction.called.empty() || depth >= kMaxDepth) return;
+  if (instruction.opcode != Opcode::kFusion || instruction.called.empty() || depth >= 64) return;
   for (const hlo::Instruction& inner : instruction.called.front()->instructions) Contains(inner, depth + 1, matmul, reduce);
 }
 
@@ -160,35 +102,44 @@ std::string ClassOf(const hlo::Instruction& instruction) {
   return matmul ? "output" : reduce ? "input" : "loop";
 }
 
+Cycles Bounded(double cycles) {
+  return static_cast<Cycles>(std::isfinite(cycles) ? std::clamp(cycles, 0.0, kMaxCycles) : kMaxCycles);
+}
+
 }  // namespace
 
 KernelCost CostOf(const hlo::Instruction& instruction, const config::ChipConfig& chip, std::int64_t steps) {
   KernelCost cost;
   cost.op_class = ClassOf(instruction);
   if (hlo::IsFree(instruction.opcode)) return cost;
-  Counter(chip, cost).Add(instruction, 0);
-  for (const hlo::Instruction* operand : instruction.operands) cost.use.vload += Accesses(operand->shape, chip);
-  cost.use.vstore += Accesses(instruction.shape, chip);
   const config::CoreConfig& core = chip.core;
-  struct Unit {
-    const char* name;
-    double cycles;
-  };
-  auto per = [](double use, double slots) { return use / std::max(slots, 1.0); };
-  const Unit units[] = {{"VALU", per(cost.use.valu, core.valu_slots)},
-                        {"EUP", per(cost.use.eup * core.eup_cycles, core.eup_slots)},
-                        {"XLU", per(cost.use.xlu, core.xlu_slots)},
-                        {"MXU", per(cost.use.mxu_cycles, core.mxus)},
-                        {"VLOAD", per(cost.use.vload, chip.vmem.load_slots)},
-                        {"VSTORE", per(cost.use.vstore, chip.vmem.store_slots)}};
-  const Unit* busiest = std::max_element(std::begin(units), std::end(units),
-                                         [](const Unit& a, const Unit& b) { return a.cycles < b.cycles; });
-  cost.busiest = busiest->name;
-  double limit = 9e15;
+  MatrixShape mxu{std::max<double>(core.mxu_rows, 1), std::max<double>(core.mxu_columns, 1)};
+  KernelFeatures features = FeaturesOf(instruction, mxu, static_cast<double>(steps));
+  cost.unmodelled = features.unmodelled;
+  cost.why = features.why;
+  cost.error_class = features.op_class;
+  cost.error_band = Lookup(core.error_band, features.op_class, kUnknownBand);
+  cost.use = UseOf(features, core);
+
+  double sharpness = std::max(core.sharpness, 1.0), busiest = 0, loads[kUnits];
+  for (int u = 0; u < kUnits; ++u) {
+    double packing = std::max(Lookup(core.packing, kUnitTable[u].key, 1), 0.01);
+    loads[u] = cost.use.*kUnitTable[u].use / (SlotsOf(chip, u) * packing);
+    if (!std::isfinite(loads[u])) loads[u] = kMaxCycles;
+    if (loads[u] >= busiest) {
+      busiest = loads[u];
+      cost.busiest = kUnitTable[u].name;
+    }
+  }
+  double sum = 0;
+  for (double load : loads) sum += busiest > 0 ? std::pow(load / busiest, sharpness) : 0;
+  double steady = busiest * std::pow(sum, 1 / sharpness);
+  double step = static_cast<double>(core.step_overhead) * features.steps +
+                static_cast<double>(core.stream_overhead) * Lookup(features.counts, "step.stream", 0);
+  double overhead = static_cast<double>(core.kernel_overhead);
   cost.prologue_cycles = core.kernel_overhead;
-  cost.total_cycles = core.kernel_overhead +
-                      static_cast<Cycles>(std::min(busiest->cycles + static_cast<double>(core.step_overhead) *
-                                                                          static_cast<double>(steps), limit));
+  cost.bundles = Bounded(steady + step + overhead);
+  cost.total_cycles = std::max(cost.bundles, Bounded(MatrixCycles(features, core) + overhead));
   return cost;
 }
 

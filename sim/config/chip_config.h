@@ -98,9 +98,15 @@ struct CoreConfig {
   double eup_cycles = 1;                         ///< Cycles of one transcendental per register.
   std::map<std::string, double> transpose_cycles;
   int branch_delay_slots = 4;
-  std::map<std::string, std::map<std::string, double>> op_slots;  ///< opcode[.type] -> unit -> slots per register.
+  int pop_slots = 2;                             ///< Results taken from the matrix, cross-lane and EUP queues.
+  /// opcode[.type|.part…] -> unit -> slots per register; docs/compute-model.md lists the keys.
+  std::map<std::string, std::map<std::string, double>> op_slots;
+  std::map<std::string, double> packing;         ///< Unit -> share of its slots that a steady loop fills.
+  double sharpness = 4;                          ///< How far units overlap: norm over their loads; large: the busiest rules.
+  std::map<std::string, double> error_band;      ///< Class of computation -> relative error of cross-validation.
   Cycles kernel_overhead = 0;                    ///< Prologue and epilogue of a kernel.
   Cycles step_overhead = 0;                      ///< Scalar work of one grid step.
+  Cycles stream_overhead = 0;                    ///< Of each operand or result that a step moves.
 };
 
 /// Which memory `S(n)` of a layout names.

@@ -106,9 +106,14 @@ std::vector<ChipKey> MakeKeys() {
       {SPILLWAY_KEY(core.eup_cycles), K::kNumber, 0, kMaxCount, kOptional, "cycles of one transcendental per register"},
       {SPILLWAY_KEY(core.transpose_cycles), K::kNumberMap, 0, kMaxCount, kRequired, "by element type: cross-lane cycles to transpose one register"},
       {SPILLWAY_KEY(core.branch_delay_slots), K::kCount, 0, 64, kOptional, "bundles after a branch that still execute"},
-      {SPILLWAY_KEY(core.op_slots), K::kSlotMap, 0, kMaxCount, kOptional, "opcode[.type] -> unit -> issue slots per register"},
+      {SPILLWAY_KEY(core.op_slots), K::kSlotMap, 0, kMaxCount, kOptional, "opcode[.type|.part] -> unit -> issue slots per register"},
+      {SPILLWAY_KEY(core.pop_slots), K::kCount, 1, 64, kOptional, "queue results taken in a bundle"},
+      {SPILLWAY_KEY(core.packing), K::kNumberMap, 0.01, 10, kOptional, "by unit: share of its slots that a steady loop fills"},
+      {SPILLWAY_KEY(core.sharpness), K::kNumber, 1, 100, kOptional, "norm over the units' loads; large: the busiest alone sets the pace"},
+      {SPILLWAY_KEY(core.error_band), K::kNumberMap, 0, 100, kOptional, "by class of computation: relative error of the compute model"},
       {SPILLWAY_KEY(core.kernel_overhead), K::kCycles, 0, 1e9, kOptional, "prologue and epilogue of a kernel"},
       {SPILLWAY_KEY(core.step_overhead), K::kCycles, 0, 1e9, kOptional, "scalar work of one grid step"},
+      {SPILLWAY_KEY(core.stream_overhead), K::kCycles, 0, 1e9, kOptional, "scalar work of one stream in one grid step"},
 
       {SPILLWAY_KEY(memory_spaces), K::kSpaceMap, 0, 1e9, kRequired, "which memory S(n) of a layout names"},
 
@@ -196,7 +201,19 @@ const std::vector<std::string>& ElementTypeNames() {
 
 const std::vector<std::string>& UnitNames() {
   static const std::vector<std::string> names{"valu", "eup", "xlu", "mxu_cycles", "mxu_push", "mxu_pop",
-                                              "vload", "vstore", "salu"};
+                                              "vload", "vstore", "salu", "serial"};
+  return names;
+}
+
+const std::vector<std::string>& ComputationClasses() {
+  static const std::vector<std::string> names{"elementwise", "reduce", "matmul", "relayout", "other", "custom"};
+  return names;
+}
+
+const std::vector<std::string>& SlotParts() {
+  static const std::vector<std::string> names{
+      "8", "16", "32", "64", "f8", "i8", "i16", "i32", "x64", "alone", "convert", "index", "lanes", "major", "partial",
+      "result", "rows", "serial", "splat", "stream", "strided", "sublanes", "swapped", "transposed", "use", "window"};
   return names;
 }
 

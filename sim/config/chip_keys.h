@@ -51,6 +51,10 @@ const std::vector<std::string>& MemoryKindNames();
 /// Keys of maps by element type; units of op_slots; fields of the address map.
 const std::vector<std::string>& ElementTypeNames();
 const std::vector<std::string>& UnitNames();
+/// Members of core.error_band.
+const std::vector<std::string>& ComputationClasses();
+/// What may follow the opcode in a member of core.op_slots, besides element types.
+const std::vector<std::string>& SlotParts();
 const std::vector<std::string>& AddressFields();
 
 std::string TypeName(const ChipKey& key);

@@ -152,12 +152,10 @@ class Flattener {
       Fail(name.at, fmt::format("'{}' is not the number of a memory space", Shorten(text)), "write n of S(n)");
       return false;
     }
+    const std::string_view path = entry.key->path;
+    if (path == "core.packing" || entry.member.size() == 2) return CheckName("unit", text, entry, UnitNames(), name);
+    if (path == "core.error_band") return CheckName("class", text, entry, ComputationClasses(), name);
     if (entry.key->kind == KeyKind::kNumberMap) return CheckType(text, entry.key->path, name);
-    if (entry.member.size() == 2) {
-      if (Contains(UnitNames(), text)) return true;
-      Fail(name.at, fmt::format("unknown unit '{}' in '{}'", Shorten(text), entry.key->path), NameHint(text, UnitNames()));
-      return false;
-    }
     const std::size_t dot = text.find('.');
     const std::string opcode = text.substr(0, dot);
     const auto good = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
@@ -165,7 +163,20 @@ class Flattener {
       Fail(name.at, fmt::format("'{}' is not an opcode", Shorten(text)), "write opcode or opcode.type, as 'exponential.bf16'");
       return false;
     }
-    return dot == std::string::npos || CheckType(text.substr(dot + 1), entry.key->path, name);
+    for (std::size_t at = dot; at != std::string::npos;) {
+      const std::size_t next = text.find('.', at + 1);
+      const std::string part = text.substr(at + 1, next == std::string::npos ? next : next - at - 1);
+      if (!Contains(SlotParts(), part) && !CheckType(part, entry.key->path, name)) return false;
+      at = next;
+    }
+    return true;
+  }
+
+  bool CheckName(const char* what, const std::string& text, const Entry& entry, const std::vector<std::string>& names,
+                 const YamlNode& name) {
+    if (Contains(names, text)) return true;
+    Fail(name.at, fmt::format("unknown {} '{}' in '{}'", what, Shorten(text), entry.key->path), NameHint(text, names));
+    return false;
   }
 
   static std::string NameHint(const std::string& text, const std::vector<std::string>& names) {
