@@ -114,10 +114,24 @@ void ChannelWalker::NextChunk() {
   end_ = position_ + shape_->chunk_;
 }
 
+void ChannelWalker::AddUnit(std::uint64_t packed, std::int64_t repeats, Batch& batch, std::vector<int>& touched) const {
+  const AddressMap& map = shape_->map();
+  for (const AddressMap::UnitPart& part : map.unit_parts()) {
+    const std::uint64_t place = packed ^ part.packed;
+    touched.push_back(batch.Add(map.BankOf(place), map.RowOf(place), static_cast<int>(repeats) * part.bursts,
+                                shape_->write()));
+  }
+}
+
 std::int64_t ChannelWalker::TakePiece(std::int64_t low, std::int64_t high, Batch& batch,
                                       std::vector<int>& touched) const {
   const AddressMap& map = shape_->map();
   const Bytes burst = map.burst_bytes();
+  const std::int64_t unit = std::int64_t{1} << map.unit_bits();
+  if ((low & (unit - 1)) == 0 && high - low == unit) {
+    AddUnit(map.Pack(low), 1, batch, touched);
+    return unit / burst;
+  }
   std::int64_t taken = 0;
   for (std::int64_t base = low & ~(burst - 1); base < high; base += burst, ++taken) {
     const std::uint64_t packed = map.Pack(base);
@@ -143,19 +157,22 @@ std::int64_t ChannelWalker::Take(std::int64_t want, Batch& batch, std::vector<in
     if (map.symmetric() && position_ == base && end_ - base >= stripe) {
       const std::vector<std::int64_t>& units = map.UnitsByDelta(channel_ ^ map.ChannelOf(packed));
       const std::int64_t stripe_bursts = static_cast<std::int64_t>(units.size()) * (unit / burst);
-      const std::int64_t tile_left = (std::int64_t{1} << map.tile_bits()) - (base & ((std::int64_t{1} << map.tile_bits()) - 1));
-      const std::int64_t stripes = std::min({tile_left >> stripe_bits, (end_ - base) >> stripe_bits,
-                                             (want - taken + stripe_bursts - 1) / stripe_bursts});
-      for (const std::int64_t from : units) {
-        const std::uint64_t unit_place = packed ^ map.Pack(from);
-        for (const AddressMap::UnitPart& part : map.unit_parts()) {
-          const std::uint64_t place = unit_place ^ part.packed;
-          touched.push_back(batch.Add(map.BankOf(place), map.RowOf(place),
-                                      static_cast<int>(stripes) * part.bursts, shape_->write()));
+      if (unit_index_ > 0 || want - taken < stripe_bursts) {
+        // Part of a stripe: a coarse interleave must not make turns longer than the controller wants them.
+        for (; unit_index_ < units.size() && taken < want; ++unit_index_, taken += unit / burst) {
+          AddUnit(packed ^ map.Pack(units[unit_index_]), 1, batch, touched);
         }
+        if (unit_index_ < units.size()) break;
+        unit_index_ = 0;
+        position_ += stripe;
+      } else {
+        const std::int64_t tile = std::int64_t{1} << map.tile_bits();
+        const std::int64_t stripes = std::min({(tile - (base & (tile - 1))) >> stripe_bits, (end_ - base) >> stripe_bits,
+                                               (want - taken) / stripe_bursts});
+        for (const std::int64_t from : units) AddUnit(packed ^ map.Pack(from), stripes, batch, touched);
+        taken += stripes * stripe_bursts;
+        position_ += stripes << stripe_bits;
       }
-      taken += stripes * stripe_bursts;
-      position_ += stripes << stripe_bits;
     } else {
       for (const std::int64_t offset : map.UnitsByDelta(channel_ ^ map.ChannelOf(packed))) {
         const std::int64_t low = std::max(position_, base + offset), high = std::min(end_, base + offset + unit);

@@ -62,17 +62,19 @@ class ChannelWalker {
  public:
   ChannelWalker(std::shared_ptr<const AccessShape> shape, int channel);
   std::int64_t left() const { return left_; }  ///< Bursts.
-  /// Moves min(want, left()) bursts into `batch`, rounded up to whole stripes where they are whole. Appends the indices
+  /// Moves min(want, left()) bursts into `batch`, rounded up to whole units where stripes are whole. Appends the indices
   /// of the runs it touched to `touched` (repeats possible). Returns the bursts taken.
   std::int64_t Take(std::int64_t want, Batch& batch, std::vector<int>& touched);
 
  private:
+  void AddUnit(std::uint64_t place, std::int64_t repeats, Batch& batch, std::vector<int>& touched) const;
   std::int64_t TakePiece(std::int64_t low, std::int64_t high, Batch& batch, std::vector<int>& touched) const;
   void NextChunk();
 
   std::shared_ptr<const AccessShape> shape_;
   int channel_;
   std::int64_t left_ = 0, position_ = 0, end_ = 0, chunk_index_ = 0, outer_index_ = 0;
+  std::size_t unit_index_ = 0;  ///< Units of a whole stripe already taken; its base is `position_`.
 };
 
 }  // namespace spillway::model

@@ -10,7 +10,7 @@ namespace spillway::model {
 namespace {
 
 constexpr int kMaxBits = 48;
-constexpr int kMaxUnitBurstBits = 7;
+constexpr int kMaxUnitBurstBits = 5;
 constexpr int kMaxStripeUnitBits = 12;
 
 int Parity(std::uint64_t word) { return __builtin_parityll(word); }
