@@ -15,6 +15,7 @@ ALLOWED = {
     "compute": {"base", "config", "hlo"},
     "plan": {"base", "config", "hlo", "llo", "compute"},
     "engine": {"base", "config", "plan", "model", "timeline"},
+    "explain": {"base", "hlo", "config", "plan", "engine", "timeline"},
     "output": {"base", "timeline"},
     "sweep": {"base", "config", "output"},
     "cli": None,  # may include all

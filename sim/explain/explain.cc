@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/explain/explain.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "sim/engine/simulate.h"
+#include "sim/explain/replay.h"
+#include "sim/plan/resident.h"
+
+namespace spillway::explain {
+namespace {
+
+using timeline::Slice;
+
+/// What the base replay says about transfers, by op and root buffer.
+struct Measured {
+  std::vector<std::map<int, Bytes>> read, written;   ///< [op][root].
+  std::vector<Bytes> read_by_buffer, written_by_buffer;
+  std::map<int, Picos> exposed;                      ///< By root.
+  std::int64_t transfers = 0;
+};
+
+class Explainer {
+ public:
+  explicit Explainer(const ExplainInputs& inputs)
+      : inputs_(inputs), program_(*inputs.program), flow_(*inputs.module, *inputs.program) {}
+
+  Result<Report> Run() {
+    Result<engine::RunResult> base = Simulate(program_, true);
+    if (!base.ok()) return base.errors();
+    report_.summary = base->summary;
+    Measure(*base);
+    plan::PlanInputs plan_inputs;
+    plan_inputs.module = inputs_.module;
+    plan_inputs.chip = inputs_.chip;
+    plan_inputs.assignment = inputs_.assignment;
+    Result<Surroundings> around = SurroundingsOf(flow_, plan_inputs);
+    if (!around.ok()) return around.errors();
+    boundaries_ = FindBoundaries(flow_, *around);
+    Lines();
+    if (inputs_.costs) {
+      if (Status priced = Price(plan_inputs); !priced.ok()) return priced.errors();
+    }
+    report_.complete = report_.summary.complete && !Interrupted();
+    return std::move(report_);
+  }
+
+ private:
+  bool Interrupted() const { return inputs_.interrupted != nullptr && inputs_.interrupted->load(); }
+
+  Result<engine::RunResult> Simulate(const plan::Program& program, bool record) const {
+    engine::SimulateOptions options;
+    options.record_timeline = record;
+    options.interrupted = inputs_.interrupted;
+    return engine::Simulate(program, *inputs_.chip, options);
+  }
+
+  void Measure(const engine::RunResult& run) {
+    measured_.read.resize(program_.ops.size());
+    measured_.written.resize(program_.ops.size());
+    measured_.read_by_buffer.resize(program_.buffers.size());
+    measured_.written_by_buffer.resize(program_.buffers.size());
+    std::map<int, int> carried;   // Flow -> root buffer.
+    for (const Slice& slice : run.timeline.slices) {
+      if (slice.kind != "dma_read" && slice.kind != "dma_write") continue;
+      ++measured_.transfers;
+      const int root = flow_.Root(slice.buffer);
+      if (root < 0 || slice.op < 0) continue;
+      if (slice.flow != 0) carried[slice.flow] = root;
+      const bool read = slice.kind == "dma_read";
+      (read ? measured_.read : measured_.written)[static_cast<std::size_t>(slice.op)][root] += slice.bytes;
+      (read ? measured_.read_by_buffer : measured_.written_by_buffer)[static_cast<std::size_t>(root)] += slice.bytes;
+    }
+    for (const Slice& slice : run.timeline.slices) {
+      if (slice.kind != "wait" || slice.flow == 0) continue;
+      auto at = carried.find(slice.flow);
+      if (at != carried.end()) measured_.exposed[at->second] += slice.end - slice.start;
+    }
+  }
+
+  void Lines() {
+    for (const plan::Op& op : program_.ops) report_.ops.push_back(op.name);
+    for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+      const plan::Op& op = program_.ops[i];
+      if (op.op_class == "async" || i >= report_.summary.ops.size()) continue;
+      const timeline::OpSummary& ran = report_.summary.ops[i];
+      KernelLine line{op.name, op.opcode, op.kind, op.op_class, op.op_name, ran.bound, ran.hbm_read_bytes, ran.hbm_write_bytes, 0, 0, ran.busy_ps, ran.executions};
+      for (int buffer : op.vmem_reads) line.vmem_read_bytes += ran.executions * program_.buffers[static_cast<std::size_t>(buffer)].allocated_bytes;
+      for (int buffer : op.vmem_writes) line.vmem_write_bytes += ran.executions * program_.buffers[static_cast<std::size_t>(buffer)].allocated_bytes;
+      report_.kernels.push_back(std::move(line));
+    }
+    for (const Boundary& boundary : boundaries_) report_.boundaries.push_back(LineOf(boundary));
+    for (const LayoutCopy& copy : FindLayoutCopies(flow_)) {
+      const timeline::OpSummary& ran = report_.summary.ops[static_cast<std::size_t>(copy.op)];
+      const double span = static_cast<double>(std::max<Picos>(report_.summary.makespan_ps, 1));
+      report_.layout_copies.push_back({ran.name, copy.from, copy.to, ran.hbm_read_bytes, ran.hbm_write_bytes, ran.busy_ps, static_cast<double>(ran.busy_ps) / span});
+    }
+    report_.padding = FindPadding(flow_);
+    report_.rereads = FindRereads(flow_, measured_.read);
+  }
+
+  BoundaryLine LineOf(const Boundary& boundary) const {
+    const plan::Buffer& buffer = program_.buffers[static_cast<std::size_t>(boundary.buffer)];
+    BoundaryLine line;
+    line.tensor = buffer.name;
+    line.shape = buffer.shape;
+    if (boundary.producer >= 0) {
+      const plan::Op& op = flow_.op(boundary.producer);
+      line.producer = op.name;
+      line.kind_from = op.kind.empty() ? op.opcode : op.kind;
+      line.class_from = op.op_class;
+    }
+    for (int consumer : boundary.consumers) {
+      const plan::Op& op = flow_.op(consumer);
+      line.consumers.push_back(op.name);
+      line.kind_to.push_back(op.kind.empty() ? op.opcode : op.kind);
+      line.class_to.push_back(op.op_class);
+    }
+    line.bytes = buffer.allocated_bytes;
+    line.hbm_read_bytes = measured_.read_by_buffer[static_cast<std::size_t>(boundary.buffer)];
+    line.hbm_write_bytes = measured_.written_by_buffer[static_cast<std::size_t>(boundary.buffer)];
+    line.verdict = boundary.verdict;
+    line.reason = boundary.reason;
+    line.advice = boundary.advice;
+    line.could_stay = boundary.could_stay;
+    line.why_not = boundary.why_not;
+    line.excess_bytes = boundary.excess_bytes;
+    auto exposed = measured_.exposed.find(boundary.buffer);
+    if (exposed != measured_.exposed.end()) line.exposed_dma_ps = exposed->second;
+    return line;
+  }
+
+  bool FromBundles() const {
+    return std::any_of(program_.ops.begin(), program_.ops.end(),
+                       [](const plan::Op& op) { return op.compute_source == plan::ComputeSource::kBundles; });
+  }
+
+  /// The makespan of the plan that keeps one tensor; empty if there is none.
+  std::optional<Picos> Resident(const plan::PlanInputs& inputs, const Boundary& boundary) const {
+    plan::ResidentOptions options;
+    options.tensors = {program_.buffers[static_cast<std::size_t>(boundary.buffer)].name};
+    Diagnostics warnings;
+    Result<plan::Program> program = plan::PlanResident(inputs, options, warnings);
+    if (!program.ok()) return std::nullopt;
+    Result<engine::RunResult> run = Simulate(*program, false);
+    if (!run.ok()) return std::nullopt;
+    return run->summary.makespan_ps;
+  }
+
+  Status Price(const plan::PlanInputs& plan_inputs) {
+    std::set<int> all;
+    const std::int64_t transfers = measured_.transfers * static_cast<std::int64_t>(boundaries_.size());
+    const bool whole = transfers <= kWholeReplayTransfers, bundles = FromBundles();
+    const Picos base = report_.summary.makespan_ps;
+    std::map<std::set<int>, Picos> excerpts;
+    for (std::size_t i = 0; i < boundaries_.size() && !Interrupted(); ++i) {
+      const Boundary& boundary = boundaries_[i];
+      BoundaryLine& line = report_.boundaries[i];
+      all.insert(boundary.buffer);
+      // Kernels of another plan do not run the compiler's bundles: the two sides would differ in more than the tensor.
+      if (whole && boundary.could_stay && !bundles) {
+        if (const std::optional<Picos> kept = Resident(plan_inputs, boundary)) {
+          line.spill_cost_ps = base - *kept;
+          line.method = CostMethod::kResident;
+          continue;
+        }
+      }
+      if (whole) {
+        Result<engine::RunResult> without = Simulate(WithoutTraffic(program_, {boundary.buffer}), false);
+        if (!without.ok()) return without.errors();
+        line.spill_cost_ps = base - without->summary.makespan_ps;
+        line.method = CostMethod::kWhole;
+        continue;
+      }
+      const std::set<int> ops(boundary.touching.begin(), boundary.touching.end());
+      const plan::Program excerpt = Excerpt(program_, ops);
+      auto known = excerpts.find(ops);
+      if (known == excerpts.end()) {
+        Result<engine::RunResult> with = Simulate(excerpt, false);
+        if (!with.ok()) return with.errors();
+        known = excerpts.emplace(ops, with->summary.makespan_ps).first;
+      }
+      Result<engine::RunResult> without = Simulate(WithoutTraffic(excerpt, {boundary.buffer}), false);
+      if (!without.ok()) return without.errors();
+      line.spill_cost_ps = known->second - without->summary.makespan_ps;
+      line.method = CostMethod::kExcerpt;
+    }
+    if (all.empty() || Interrupted()) return Done{};
+    Result<engine::RunResult> joint = Simulate(WithoutTraffic(program_, all), false);
+    if (!joint.ok()) return joint.errors();
+    report_.joint_spill_cost_ps = base - joint->summary.makespan_ps;
+    return Done{};
+  }
+
+  const ExplainInputs& inputs_;
+  const plan::Program& program_;
+  const Dataflow flow_;
+  Measured measured_;
+  std::vector<Boundary> boundaries_;
+  Report report_;
+};
+
+}  // namespace
+
+const char* CostMethodName(CostMethod method) {
+  switch (method) {
+    case CostMethod::kNone: return "none";
+    case CostMethod::kResident: return "resident";
+    case CostMethod::kWhole: return "whole";
+    case CostMethod::kExcerpt: return "excerpt";
+  }
+  return "none";
+}
+
+Result<Report> Explain(const ExplainInputs& inputs) { return Explainer(inputs).Run(); }
+
+}  // namespace spillway::explain
