@@ -188,6 +188,7 @@ class Counter {
     if ((name == "tpu.transpose" || name == "vector.transpose") && operand != nullptr) return Transpose(op, *operand, *result);
     if (name == "tpu.iota" || name == "vector.step") return AddTimes("iota", registers);
     if (name == "tpu.concatenate") return Concatenate(op, *result);
+    if (name == "tpu.repeat" && operand != nullptr) return Repeat(op, *operand, *result);
     if (name == "vector.extract_strided_slice") return Slice(op, *result);
     if (name == "tpu.rotate" || name == "tpu.dynamic_rotate") {
       std::int64_t dim = module().Integer(op, "dimension").value_or(0);
@@ -331,6 +332,14 @@ class Counter {
     // Whole registers side by side only get other names.
     if (lanes) AddTimes("rotate.lanes", Registers(to));
     if (sublanes) AddTimes("rotate.sublanes", Registers(to));
+    PassOn(op);
+  }
+
+  void Repeat(const MlirOperation& op, const MlirType& from, const MlirType& to) {
+    auto rank = static_cast<std::int64_t>(to.shape.size());
+    std::int64_t dim = module().Integer(op, "dimension").value_or(rank - 1);
+    if (dim == rank - 1 && std::fmod(Length(from, 0), kLaneCount) != 0) AddTimes("rotate.lanes", Registers(to));
+    if (dim == rank - 2 && std::fmod(Length(from, 1), kSublaneCount) != 0) AddTimes("rotate.sublanes", Registers(to));
     PassOn(op);
   }
 

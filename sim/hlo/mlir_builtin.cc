@@ -2,6 +2,7 @@
 #include "sim/hlo/mlir_builtin.h"
 
 #include <cstring>
+#include <iterator>
 
 namespace spillway::hlo {
 namespace {
@@ -20,8 +21,17 @@ enum AttributeCode : std::uint64_t {
 enum TypeCode : std::uint64_t {
   kIntegerType = 0, kIndexType, kFunctionType, kBf16, kF16, kF32, kF64, kF80, kF128, kComplex, kMemRef,
   kMemRefInSpace, kNone, kRankedTensor, kRankedTensorWithEncoding, kTuple, kUnrankedMemRef, kUnrankedMemRefInSpace,
-  kUnrankedTensor, kVector, kScalableVector
+  kUnrankedTensor, kVector, kScalableVector, kFirstNarrowFloat
 };
+
+/// Floats that the format took up later, from code 21 on (read from files that MLIR 23 writes).
+struct NarrowFloat {
+  const char* name;
+  int bits;
+};
+constexpr NarrowFloat kNarrowFloats[] = {{"tf32", 19},      {"f8E5M2", 8},       {"f8E4M3", 8},     {"f8E4M3FN", 8},
+                                         {"f8E5M2FNUZ", 8}, {"f8E4M3FNUZ", 8},   {"f8E4M3B11FNUZ", 8}, {"f8E3M4", 8},
+                                         {"f4E2M1FN", 4},   {"f6E2M3FN", 6},     {"f6E3M2FN", 6},   {"f8E8M0FNU", 8}};
 
 int Number(ByteCursor& in) {
   std::uint64_t value = in.VarInt();
@@ -45,7 +55,11 @@ Dims ShapeOf(ByteCursor& in) {
 
 std::int64_t BitsAsInteger(ByteCursor& in, int bits) {
   if (bits <= 8) return static_cast<std::int8_t>(in.Byte());
-  if (bits <= 64) return in.SignedVarInt();
+  if (bits <= 64) {
+    // Zero-extended in the file.
+    std::uint64_t raw = static_cast<std::uint64_t>(in.SignedVarInt()) << (64 - bits);
+    return static_cast<std::int64_t>(raw) >> (64 - bits);
+  }
   // Wider ones: the lowest word.
   std::size_t words = in.Count();
   std::int64_t low = 0;
@@ -211,19 +225,21 @@ MlirType BuiltinReader::Type(ByteCursor& in) {
       type.element = Number(in);
       break;
     default:
+      if (code >= kFirstNarrowFloat && code - kFirstNarrowFloat < std::size(kNarrowFloats)) {
+        const NarrowFloat& narrow = kNarrowFloats[code - kFirstNarrowFloat];
+        return Named(TypeKind::kFloat, narrow.name, narrow.bits);
+      }
       break;
   }
   return type;
 }
 
 MlirType TypeFromText(std::string_view text) {
+  for (const NarrowFloat& narrow : kNarrowFloats) {
+    if (text == narrow.name) return Named(TypeKind::kFloat, narrow.name, narrow.bits);
+  }
   MlirType type;
   type.name = std::string(text);
-  bool narrow = text.size() > 3 && text[0] == 'f' && (text[1] == '8' || text[1] == '4') && text[2] == 'E';
-  if (narrow) {
-    type.kind = TypeKind::kFloat;
-    type.bits = text[1] - '0';
-  }
   return type;
 }
 

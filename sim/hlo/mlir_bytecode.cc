@@ -223,6 +223,11 @@ class Reader {
   };
 
   bool ReadIr() {
+    if (sections_[kProperties].present) {
+      ByteCursor properties = In(kProperties);
+      properties_ = properties.Count();
+      if (!properties.ok()) return false;
+    }
     ByteCursor in = In(kIr);
     Scope scope;
     scope.next.push_back(0);
@@ -284,7 +289,8 @@ class Reader {
       if (version_ < kNativeProperties) return false;
       // An op that its writer did not know has a dictionary; of the others only the dialect knows the encoding.
       op.opaque_properties = op_names_[name].registered;
-      int properties = op.opaque_properties ? (in.VarInt(), -1) : Dictionary(in);
+      if (op.opaque_properties && in.VarInt() >= properties_) return false;
+      int properties = op.opaque_properties ? -1 : Dictionary(in);
       if (op.attributes < 0) op.attributes = properties;
     }
     if ((mask & kHasResults) != 0) {
@@ -361,6 +367,7 @@ class Reader {
   std::vector<std::string> strings_, dialects_;
   std::vector<OpName> op_names_;
   std::vector<std::vector<std::int64_t>> keys_;
+  std::size_t properties_ = 0;     ///< Entries of that section.
   MlirModule module_;
 };
 

@@ -194,8 +194,11 @@ std::optional<MosaicGrid> FromText(const std::string& text, const hlo::Instructi
 
 std::optional<MosaicGrid> MosaicGridOf(const hlo::Instruction& kernel) {
   auto body = hlo::MosaicBytesOf(kernel);
-  if (!body) return std::nullopt;
-  auto grid = hlo::IsMlirBytecode(*body) ? FromBytecode(*body, kernel) : FromText(*body, kernel);
+  return body ? MosaicGridFrom(*body, kernel) : std::nullopt;
+}
+
+std::optional<MosaicGrid> MosaicGridFrom(const std::string& body, const hlo::Instruction& kernel) {
+  auto grid = hlo::IsMlirBytecode(body) ? FromBytecode(body, kernel) : FromText(body, kernel);
   if (!grid) return std::nullopt;
   std::int64_t steps = 1;
   for (std::int64_t bound : grid->iteration_bounds) steps = steps > kMaxSteps ? steps : steps * bound;

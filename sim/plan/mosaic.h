@@ -37,6 +37,8 @@ struct MosaicGrid {
 /// Empty if `kernel` is no Mosaic call, or its body cannot be read: unknown layout, a grid known only at run
 /// time, an index function with operations that are not scalar arithmetic.
 std::optional<MosaicGrid> MosaicGridOf(const hlo::Instruction& kernel);
+/// The same for a body of MLIR bytecode or text that stands elsewhere.
+std::optional<MosaicGrid> MosaicGridFrom(const std::string& body, const hlo::Instruction& kernel);
 
 /// The domain whose dimensions are the grid's block indices.
 Grid GridOfMosaic(const MosaicGrid& mosaic);
