@@ -57,6 +57,21 @@ std::string ResolvedOf(const std::vector<sweep::NamedJournal>& journals) {
   return "schema: spillway.sweep/1\n# no shard is complete\n";
 }
 
+/// The merged journal must not replace one that is still needed.
+Diagnostics CheckTarget(const std::string& directory, const std::vector<sweep::NamedJournal>& journals) {
+  const std::string target = JoinPath(directory, "journal.jsonl");
+  for (const sweep::NamedJournal& each : journals) {
+    std::error_code error;
+    if (std::filesystem::equivalent(each.path, target, error)) {
+      return {Error(fmt::format("-o {}: that is the directory of a shard", directory), "choose another one")};
+    }
+  }
+  if (Exists(target) && !Exists(JoinPath(directory, "sweep.csv"))) {
+    return {Error(fmt::format("-o {}: it holds a sweep that is not finished", directory), "choose another directory")};
+  }
+  return {};
+}
+
 ExitCode RunMerge(Session& session, const Arguments& arguments) {
   if (!arguments.Has("output")) {
     return session.Fail(Error("'merge' needs -o DIR", "the directory for the whole sweep"), kExitUsage);
@@ -65,9 +80,12 @@ ExitCode RunMerge(Session& session, const Arguments& arguments) {
   if (const Diagnostics errors = ReadJournals(arguments.positionals(), journals); !errors.empty()) {
     return session.Fail(errors);
   }
+  const std::string directory = arguments.Get("output");
+  if (const Diagnostics errors = CheckTarget(directory, journals); !errors.empty()) {
+    return session.Fail(errors, kExitUsage);
+  }
   const Result<sweep::Merged> merged = sweep::Merge(journals);
   if (!merged.ok()) return session.Fail(merged.errors(), kExitCheckFailed);
-  const std::string directory = arguments.Get("output");
   if (const Status made = MakeDirectory(directory); !made.ok()) return session.Fail(made.errors());
   Result<sweep::JournalWriter> writer = sweep::JournalWriter::Lock(directory);
   if (!writer.ok()) return session.Fail(writer.errors());

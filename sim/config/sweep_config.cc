@@ -222,7 +222,7 @@ Status OverrideAxis(SweepConfig& sweep, SweepAxis axis) {
   for (const auto& group : sweep.zips) {
     for (const SweepAxis& zipped : group) {
       if (zipped.key != axis.key) continue;
-      return Error(fmt::format("--axis {}: that axis advances together with others ({})", axis.key, zipped.at.Describe()),
+      return Error(fmt::format("--axis {}: that axis advances together with others ({})", axis.key, zipped.at.source == nullptr ? "zip" : zipped.at.Describe()),
                    "change it in the file");
     }
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "sim/output/csv.h"
@@ -142,7 +143,8 @@ Result<Merged> Merge(const std::vector<NamedJournal>& journals) {
       }
     }
   }
-  for (const auto& [pair, numbers] : twice) {
+  for (auto& [pair, numbers] : twice) {
+    std::sort(numbers.begin(), numbers.end());
     errors.push_back(Error(fmt::format("'{}' and '{}' both have point{} {}", pair.first->path, pair.second->path,
                                        numbers.size() == 1 ? "" : "s", RangesText(numbers)),
                            "each shard once: were two of them started with the same number?"));
