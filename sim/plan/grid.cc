@@ -2,6 +2,7 @@
 #include "sim/plan/grid.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace spillway::plan {
 namespace {
@@ -48,6 +49,15 @@ struct LoopDim {
   int dim = 0;
   std::int64_t window = 1, trips = 1;
 };
+
+/// A way to read the compiler's bounds: the domain and its loops, outermost first.
+struct Candidate {
+  int anchor = -1;
+  std::vector<LoopDim> loops;
+  int unit_rows = 0;
+};
+/// Takes candidates in order until it answers true.
+using Visitor = std::function<bool(Candidate)>;
 
 /// A grid if the trips of `loops`, in that order, are the compiler's iteration bounds.
 std::optional<Grid> Match(const std::vector<LoopDim>& loops, const std::vector<std::int64_t>& bounds) {
@@ -99,15 +109,15 @@ std::vector<std::vector<int>> ConvolutionOrders(const hlo::Instruction& conv) {
   return {join({outer, spatial, contraction, taps}), join({outer, spatial, taps, contraction})};
 }
 
-std::optional<Grid> ConvolutionGrid(const FusedGraph& graph, int anchor, const hlo::WindowConfig& config) {
+bool VisitConvolution(const FusedGraph& graph, int anchor, const hlo::WindowConfig& config, const Visitor& visit) {
   const hlo::Instruction& conv = *graph.nodes[anchor].instruction;
-  if (conv.operands.size() < 2) return std::nullopt;
+  if (conv.operands.size() < 2) return false;
   auto labels = hlo::ConvolutionOf(conv);
   hlo::Dims contraction = ContractionSizes(conv);
-  if (!labels || contraction.empty()) return std::nullopt;
+  if (!labels || contraction.empty()) return false;
   for (bool eight : {false, true}) {
     auto output = WindowsOf(conv.shape, config.output_bounds, eight);
-    if (!output) return std::nullopt;
+    if (!output) return false;
     std::vector<LoopDim> all;
     for (int d = 0; d < conv.shape.rank(); ++d) all.push_back({d, output->elements[d], output->trips[d]});
     for (std::size_t c = 0; c < contraction.size(); ++c) {
@@ -120,46 +130,38 @@ std::optional<Grid> ConvolutionGrid(const FusedGraph& graph, int anchor, const h
       all[conv.shape.rank()].trips = input->trips[feature];
     }
     for (const std::vector<int>& order : ConvolutionOrders(conv)) {
-      if (auto grid = Match(Pick(all, order), config.iteration_bounds)) {
-        grid->unit_rows = output->unit_rows;
-        return grid;
-      }
+      if (visit({anchor, Pick(all, order), output->unit_rows})) return true;
     }
   }
-  return std::nullopt;
+  return false;
 }
 
 /// A reduce-window that runs on the matrix unit is nested like a convolution whose two minor
 /// dimensions in memory are its feature and batch.
-std::optional<Grid> ReduceWindowGrid(const FusedGraph& graph, int anchor, const hlo::WindowConfig& config) {
+bool VisitReduceWindow(const FusedGraph& graph, int anchor, const hlo::WindowConfig& config, const Visitor& visit) {
   const hlo::Shape& shape = ArrayShape(graph.nodes[anchor].shape());
   auto output = WindowsOf(shape, config.output_bounds, false);
-  if (!output || shape.rank() < 2) return std::nullopt;
+  if (!output || shape.rank() < 2) return false;
   hlo::Dims order = PhysicalOrder(shape);
   std::rotate(order.begin(), order.end() - 2, order.end());
   std::vector<LoopDim> loops;
   for (std::int64_t d : order) loops.push_back({static_cast<int>(d), output->elements[d], output->trips[d]});
   while (loops.size() < config.iteration_bounds.size()) loops.push_back({0, output->elements[0], 1});
-  auto grid = Match(loops, config.iteration_bounds);
-  if (grid) grid->unit_rows = output->unit_rows;
-  return grid;
+  return visit({anchor, std::move(loops), output->unit_rows});
 }
 
-std::optional<Grid> LoopGrid(const FusedGraph& graph, int anchor, const hlo::WindowConfig& config) {
+bool VisitLoop(const FusedGraph& graph, int anchor, const hlo::WindowConfig& config, const Visitor& visit) {
   const hlo::Shape& shape = ArrayShape(graph.nodes[anchor].shape());
   for (bool eight : {false, true}) {
     auto output = WindowsOf(shape, config.output_bounds, eight);
-    if (!output) return std::nullopt;
+    if (!output) return false;
     std::vector<LoopDim> loops;
     for (std::int64_t d : PhysicalOrder(shape)) {
       loops.push_back({static_cast<int>(d), output->elements[d], output->trips[d]});
     }
-    if (auto grid = Match(loops, config.iteration_bounds)) {
-      grid->unit_rows = output->unit_rows;
-      return grid;
-    }
+    if (visit({anchor, std::move(loops), output->unit_rows})) return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 bool IsMatmul(const GraphNode& node) {
@@ -209,6 +211,40 @@ hlo::Dims DomainSizes(const FusedGraph& graph, int anchor) {
   return sizes;
 }
 
+/// All readings of the bounds, the likely ones first. Which there are depends on the graph, not on sizes.
+void VisitCandidates(const FusedGraph& graph, const hlo::WindowConfig& config, const Visitor& visit) {
+  if (config.output_bounds.empty()) return;
+  if (!config.kernel_bounds.empty()) {
+    int window = ReduceWindowAnchor(graph);
+    if (window >= 0 && VisitReduceWindow(graph, window, config, visit)) return;
+    int matmul = MatmulAnchor(graph);
+    if (matmul >= 0 && graph.nodes[matmul].instruction->opcode == hlo::Opcode::kConvolution &&
+        VisitConvolution(graph, matmul, config, visit)) {
+      return;
+    }
+  }
+  for (int anchor : LoopAnchors(graph)) {
+    if (VisitLoop(graph, anchor, config, visit)) return;
+  }
+}
+
+/// Bounds in tiles of `shape` for windows that were stated in tiles of `from`: as long as they were, but no
+/// longer than the array.
+void Clip(const hlo::Shape& from, const hlo::Shape& shape, std::vector<std::int64_t>& bounds) {
+  if (!shape.IsArray() || bounds.size() != shape.dimensions.size() || from.rank() != shape.rank()) return;
+  hlo::TileGrid grid = hlo::GridOf(shape), before = hlo::GridOf(from);
+  hlo::Dims order = PhysicalOrder(shape);
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    // Bounds of tall tiles may count eight rows each.
+    bool rows = bounds.size() >= 2 && i + 2 == bounds.size();
+    std::int64_t unit = rows ? std::min<std::int64_t>(grid.tile[order[i]], 8) : grid.tile[order[i]];
+    if (before.tile[order[i]] != grid.tile[order[i]] && bounds[i] <= kMaxSteps / before.tile[order[i]]) {
+      bounds[i] = CeilDiv(bounds[i] * before.tile[order[i]], grid.tile[order[i]]);
+    }
+    bounds[i] = std::max<std::int64_t>(std::min(bounds[i], CeilDiv(shape.dimensions[order[i]], unit)), 1);
+  }
+}
+
 Grid Finish(const FusedGraph& graph, Grid grid, int anchor, const hlo::WindowConfig& config) {
   grid.anchor = anchor;
   grid.sizes = DomainSizes(graph, anchor);
@@ -232,21 +268,46 @@ Box Grid::BoxAt(std::int64_t step) const {
 }
 
 std::optional<Grid> GridFromDump(const FusedGraph& graph, const hlo::WindowConfig& config) {
-  if (config.output_bounds.empty() || config.iteration_bounds.empty()) return std::nullopt;
-  if (!config.kernel_bounds.empty()) {
-    int window = ReduceWindowAnchor(graph);
-    if (window >= 0) {
-      if (auto grid = ReduceWindowGrid(graph, window, config)) return Finish(graph, *grid, window, config);
-    }
-    int matmul = MatmulAnchor(graph);
-    if (matmul >= 0 && graph.nodes[matmul].instruction->opcode == hlo::Opcode::kConvolution) {
-      if (auto grid = ConvolutionGrid(graph, matmul, config)) return Finish(graph, *grid, matmul, config);
-    }
+  std::optional<Grid> found;
+  if (config.iteration_bounds.empty()) return found;
+  VisitCandidates(graph, config, [&](const Candidate& candidate) {
+    auto grid = Match(candidate.loops, config.iteration_bounds);
+    if (!grid) return false;
+    grid->unit_rows = candidate.unit_rows;
+    found = Finish(graph, std::move(*grid), candidate.anchor, config);
+    return true;
+  });
+  return found;
+}
+
+std::optional<hlo::WindowConfig> RebindWindows(const FusedGraph& from, const hlo::WindowConfig& config,
+                                               const FusedGraph& to) {
+  int index = -1, at = 0, anchor = -1;
+  VisitCandidates(from, config, [&](const Candidate& candidate) {
+    anchor = candidate.anchor;
+    index = Match(candidate.loops, config.iteration_bounds) ? at : -1;
+    ++at;
+    return index >= 0;
+  });
+  if (index < 0 || anchor >= static_cast<int>(to.nodes.size())) return std::nullopt;
+  hlo::WindowConfig result = config;
+  const hlo::Instruction& domain = *to.nodes[anchor].instruction;
+  const hlo::Instruction& before = *from.nodes[anchor].instruction;
+  Clip(ArrayShape(before.shape), ArrayShape(domain.shape), result.output_bounds);
+  if (!config.kernel_bounds.empty() && IsMatmul(to.nodes[anchor]) && domain.operands.size() >= 2 &&
+      before.operands.size() >= 2) {
+    Clip(before.operands[0]->shape, domain.operands[0]->shape, result.input_bounds);
+    Clip(before.operands[1]->shape, domain.operands[1]->shape, result.kernel_bounds);
   }
-  for (int anchor : LoopAnchors(graph)) {
-    if (auto grid = LoopGrid(graph, anchor, config)) return Finish(graph, *grid, anchor, config);
-  }
-  return std::nullopt;
+  result.iteration_bounds.clear();
+  at = 0;
+  VisitCandidates(to, result, [&](const Candidate& candidate) {
+    if (at++ != index || candidate.anchor != anchor) return at > index;
+    for (const LoopDim& loop : candidate.loops) result.iteration_bounds.push_back(loop.trips);
+    return true;
+  });
+  if (result.iteration_bounds.size() != config.iteration_bounds.size()) return std::nullopt;
+  return result;
 }
 
 Grid WholeGrid(const FusedGraph& graph) {

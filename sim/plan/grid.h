@@ -35,6 +35,12 @@ struct Grid {
 /// the kernel (the planner then uses a grid of its own and says so).
 std::optional<Grid> GridFromDump(const FusedGraph& graph, const hlo::WindowConfig& config);
 
+/// The windows of a kernel whose shapes were rewritten (`from` before, `to` after, the same instruction): they keep
+/// their size, or shrink with an array that is smaller, and iteration_bounds count them anew. Empty if
+/// GridFromDump finds no grid for `from`.
+std::optional<hlo::WindowConfig> RebindWindows(const FusedGraph& from, const hlo::WindowConfig& config,
+                                               const FusedGraph& to);
+
 /// A domain without windows (one step): the anchor the planner's own tiler starts from.
 Grid WholeGrid(const FusedGraph& graph);
 
