@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "sim/compute/features.h"
+#include "sim/compute/mosaic_cost.h"
 
 namespace spillway::compute {
 namespace {
@@ -16,6 +17,7 @@ using hlo::Opcode;
 constexpr double kMaxCycles = 9e15;
 constexpr int kUnits = 9;
 constexpr double kUnknownBand = 1.0;   // No cross-validation says anything: may be off by as much again.
+constexpr double kMosaicBand = 0.4;    // The largest error of the Pallas kernels in docs/planner.md.
 constexpr const char* kOverheads[] = {"kernel", "step", "step.stream"};
 
 /// A functional unit: key in the tables, name in reports, its sum in UnitUse.
@@ -102,6 +104,19 @@ std::string ClassOf(const hlo::Instruction& instruction) {
   return matmul ? "output" : reduce ? "input" : "loop";
 }
 
+/// The body of a Mosaic kernel says what it computes; nothing else of the custom call does.
+bool AddMosaicBody(const hlo::Instruction& instruction, const MatrixShape& mxu, KernelFeatures& features) {
+  if (instruction.opcode != Opcode::kCustomCall) return false;
+  auto work = MosaicWorkOf(instruction, mxu.rows, mxu.columns);
+  if (!work) return false;
+  features.counts = std::move(work->counts);
+  features.steps = work->steps;
+  features.op_class = work->matmul ? "matmul" : work->reduces ? "reduce" : "elementwise";
+  features.unmodelled = !work->why.empty();
+  features.why = work->why;
+  return true;
+}
+
 Cycles Bounded(double cycles) {
   return static_cast<Cycles>(std::isfinite(cycles) ? std::clamp(cycles, 0.0, kMaxCycles) : kMaxCycles);
 }
@@ -114,11 +129,15 @@ KernelCost CostOf(const hlo::Instruction& instruction, const config::ChipConfig&
   if (hlo::IsFree(instruction.opcode)) return cost;
   const config::CoreConfig& core = chip.core;
   MatrixShape mxu{std::max<double>(core.mxu_rows, 1), std::max<double>(core.mxu_columns, 1)};
-  KernelFeatures features = FeaturesOf(instruction, mxu, static_cast<double>(steps));
+  KernelFeatures features;
+  bool mosaic = AddMosaicBody(instruction, mxu, features);
+  if (!mosaic) features = FeaturesOf(instruction, mxu, static_cast<double>(steps));
   cost.unmodelled = features.unmodelled;
   cost.why = features.why;
   cost.error_class = features.op_class;
   cost.error_band = Lookup(core.error_band, features.op_class, kUnknownBand);
+  // The cross-validation has no Mosaic kernels.
+  if (mosaic) cost.error_band = std::max(cost.error_band, kMosaicBand);
   cost.use = UseOf(features, core);
 
   double sharpness = std::max(core.sharpness, 1.0), busiest = 0, loads[kUnits];
