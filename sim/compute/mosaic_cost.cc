@@ -133,7 +133,8 @@ class Counter {
     for (std::size_t i = 2; i < type.shape.size(); ++i) outer *= Length(type, i);
     return outer;
   }
-  /// Registers of 1024 elements; a vector has one row, or stands in sublanes if it came from a reduction across lanes: the same count.
+  /// Registers of 1024 elements; a vector has one row, or stands in sublanes if it came from a reduction
+  /// across lanes: the same count.
   static double Registers(const MlirType& type) {
     if (type.shape.size() == 1) return Ceil(Length(type, 0), kLaneCount * kSublaneCount);
     return Outer(type) * Ceil(Length(type, 1), kSublaneCount) * Ceil(Length(type, 0), kLaneCount);

@@ -33,7 +33,8 @@ struct MlirAttribute {
   Kind kind = Kind::kOther;
   std::int64_t integer = 0;                          ///< kInteger.
   double real = 0;                                   ///< kFloat.
-  std::string text;                                  ///< kString, kSymbol; kOther: its text (`#tpu.…<…>`, `affine_map<…>`).
+  /// kString, kSymbol; kOther: its text (`#tpu.…<…>`, `affine_map<…>`).
+  std::string text;
   int type = -1;                                     ///< kInteger, kFloat, kType, kDense.
   std::vector<int> elements;                         ///< kArray: attribute numbers.
   std::vector<std::pair<std::string, int>> entries;  ///< kDictionary.

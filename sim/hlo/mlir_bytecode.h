@@ -14,7 +14,8 @@ bool IsMlirBytecode(std::string_view bytes);
 
 /// Reads structure, builtin attributes and types; attributes and types of other dialects are kept as
 /// text where the file holds text. Locations, resources and use-list orders are skipped.
-/// Errors: anything malformed, nesting deeper than 200 regions, a newer format version. Memory is bounded by the
+/// Errors: anything malformed, nesting deeper than 200 regions, a newer format version. Memory is bounded by
+/// the
 /// size of the input.
 Result<MlirModule> ReadMlirBytecode(std::string_view bytes);
 

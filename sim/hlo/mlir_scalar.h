@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scalar MLIR (arith, affine-free) as expressions of some inputs: index maps of windows, conditions and loop bounds.
+// Scalar MLIR (arith, affine-free) as expressions of some inputs: index maps of windows, conditions and loop
+// bounds.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ class ScalarProgram {
 
   /// Makes `value` the next input; inputs are numbered in order of the calls.
   void AddInput(int value);
-  /// Takes over an operation with scalar results, and those inside an scf.if that yields scalars. Results it cannot compute become unknown;
+  /// Takes over an operation with scalar results, and those inside an scf.if that yields scalars. Results it
+  /// cannot compute become unknown;
   /// a value loaded from memory is assumed (see `Value::assumed`). Operations without results are ignored.
   void Add(const MlirOperation& operation) { Add(operation, 0); }
 

@@ -21,7 +21,8 @@ struct MosaicBody {
   /// One operand or result that moves in windows.
   struct Window {
     int argument = -1;                        ///< Value number of its buffer in the main function.
-    std::vector<std::int64_t> bounds;         ///< Elements, one a dimension; empty: not windowed (the kernel moves it itself).
+    /// Elements, one a dimension; empty: not windowed (the kernel moves it itself).
+    std::vector<std::int64_t> bounds;
     std::string transform;                    ///< Name of the index function.
     bool element_offsets = false;             ///< The function gives elements, not blocks.
     int buffers = 2;
@@ -44,7 +45,8 @@ struct MosaicBody {
 };
 
 /// Empty if `kernel` is no Mosaic call, its body is no bytecode that can be read, has a grid that is
-/// known only at run time, or is not laid out as Mosaic kernels are. Op names come without the `stable_mosaic.` prefix.
+/// known only at run time, or is not laid out as Mosaic kernels are. Op names come without the
+/// `stable_mosaic.` prefix.
 std::optional<MosaicBody> MosaicBodyOf(const Instruction& kernel);
 std::optional<MosaicBody> MosaicBodyFrom(std::string_view bytecode);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The grid of a Mosaic kernel (custom call `tpu_custom_call`: Pallas kernels, and some that XLA writes itself) from
+// The grid of a Mosaic kernel (custom call `tpu_custom_call`: Pallas kernels, and some that XLA writes
+// itself) from
 // the MLIR in its backend_config: bytecode or text.
 #pragma once
 

@@ -39,7 +39,8 @@ std::int64_t BlockAt(const MosaicWindow& window, Box step, int dim) { return win
 
 }  // namespace
 
-// The figures of the next four cases are those of the DMA instructions in the bundles that libtpu 0.0.52 makes of the samples.
+// The figures of the next four cases are those of the DMA instructions in the bundles that libtpu 0.0.52
+// makes of the samples.
 TEST_CASE("a Pallas matmul moves what its bundles move") {
   Moved moved = MoveSample("matmul");
   CHECK(moved.traffic.steps == 16);
