@@ -44,11 +44,11 @@ PRIOR = {
     "rsqrt": {"valu": 1.0, "eup": 1.0, "mxu_pop": 1.0},
     "sqrt": {"valu": 5.0, "eup": 1.0, "mxu_pop": 1.0},
     "cbrt": {"valu": 10.0, "eup": 2.0, "mxu_pop": 2.0},
-    "divide": {"valu": 1.5, "eup": 0.5, "mxu_pop": 0.5},
+    "divide": {"valu": 1.3}, "reciprocal": {"valu": 1.0, "eup": 1.0, "mxu_pop": 1.0},
     "remainder": {"valu": 8.0, "eup": 1.0, "mxu_pop": 1.0},
     "power": {"valu": 12.0, "eup": 2.0, "mxu_pop": 2.0},
     "erf": {"valu": 20.0, "eup": 1.0, "mxu_pop": 1.0},
-    "sine": {"valu": 30.0}, "cosine": {"valu": 30.0}, "tan": {"valu": 40.0, "eup": 1.0, "mxu_pop": 1.0},
+    "sine": {"valu": 70.0}, "cosine": {"valu": 70.0}, "tan": {"valu": 80.0, "eup": 1.0, "mxu_pop": 1.0},
     "atan2": {"valu": 30.0, "eup": 1.0, "mxu_pop": 1.0},
     "clamp": {"valu": 2.0},
     "multiply.i32": {"valu": 4.0}, "mulhi": {"valu": 8.0},
@@ -62,18 +62,20 @@ PRIOR = {
     "reduce": {"valu": 1.0}, "reduce.bf16": {"valu": 1.5}, "reduce.alone.bf16": {"valu": 2.0}, "reduce.index": {"valu": 10.0},
     "reduce.lanes": {"valu": 2.0, "xlu": 2.0, "mxu_pop": 1.0}, "reduce.lanes.bf16": {"valu": 3.0, "xlu": 3.0, "mxu_pop": 1.0},
     "reduce.sublanes": {"valu": 4.0, "xlu": 3.0},
-    "reduce.serial": {"serial": 1.0}, "reduce.serial.sublanes": {"serial": 1.5},
-    "reduce-window": {"valu": 2.0, "vload": 1.0}, "reduce-window.lanes": {"xlu": 1.0, "mxu_pop": 0.5, "valu": 1.0},
+    "reduce.serial": {"serial": 1.0}, "reduce.serial.sublanes": {"serial": 1.3}, "reduce.serial.sublanes.bf16": {"serial": 2.0},
+    "reduce-window.serial": {"valu": 3.0, "vload": 1.0, "serial": 1.0},
+    "reduce-window": {"valu": 2.0, "vload": 0.5}, "reduce-window.sublanes": {"valu": 8.0, "vload": 8.0, "serial": 20.0},
+    "reduce-window.lanes": {"xlu": 1.0, "mxu_pop": 0.5, "valu": 1.0},
     "mask": {"valu": 1.0}, "iota": {"valu": 0.5},
-    "transpose.32": {"valu": 0.5, "xlu": 2.0, "mxu_pop": 1.0, "serial": 1.0},
-    "transpose.16": {"valu": 3.0, "xlu": 2.0, "mxu_pop": 0.5, "serial": 1.0},
+    "transpose.32": {"valu": 0.5, "xlu": 2.5, "mxu_pop": 1.0, "serial": 1.5},
+    "transpose.16": {"valu": 3.0, "xlu": 2.0, "mxu_pop": 0.5, "serial": 1.3},
     "transpose.8": {"valu": 2.0, "xlu": 1.0, "mxu_pop": 0.5},
     "transpose.sublanes": {"valu": 7.0, "vload": 7.0},
-    "transpose.strided": {"valu": 1.0, "vload": 0.5}, "transpose.strided.16": {"valu": 2.5, "vload": 1.0},
+    "transpose.strided": {"valu": 1.0, "vload": 0.5}, "transpose.strided.16": {"valu": 2.0, "vload": 0.5, "vstore": 0.5},
     "copy": {"valu": 0.05}, "reshape": {"valu": 2.0, "xlu": 1.0, "mxu_pop": 1.0}, "reverse": {"valu": 1.0, "xlu": 2.0, "mxu_pop": 1.0},
     "place": {"valu": 0.2}, "rotate.lanes": {"valu": 1.0, "xlu": 1.0, "mxu_pop": 1.0}, "rotate.sublanes": {"valu": 2.0},
-    "dynamic-slice": {"valu": 1.0, "vload": 1.0, "vstore": 1.0, "serial": 2.0}, "gather": {"valu": 0.5, "vload": 1.0, "vstore": 1.0}, "gather.rows": {"serial": 10.0},
-    "sort": {"valu": 6.0, "xlu": 1.0, "mxu_pop": 1.0, "vload": 1.0, "vstore": 1.0},
+    "dynamic-slice.major": {"valu": 0.1}, "dynamic-slice": {"valu": 1.0, "vload": 1.0, "vstore": 1.0, "serial": 2.0}, "gather": {"valu": 0.5, "vload": 1.0, "vstore": 1.0}, "gather.rows": {"serial": 10.0},
+    "sort": {"valu": 12.0, "xlu": 3.0, "mxu_pop": 1.0, "vload": 1.0, "vstore": 1.0},
     "rng": {"valu": 60.0},
     "online-softmax.rows": {"valu": 8.0, "xlu": 8.0, "mxu_pop": 2.0}, "online-softmax": {"valu": 6.0, "xlu": 2.0, "eup": 0.5, "mxu_pop": 2.0, "vload": 2.0, "vstore": 1.5},
     "unknown": {"valu": 2.0},
@@ -93,6 +95,7 @@ OVERHEAD = {"kernel": 80.0, "step": 25.0, "step.stream": 15.0}
 PACKING = np.array([{"mxu_cycles": 0.97, "mxu_push": 0.97, "vstore": 0.93, "serial": 1.0}.get(unit, 0.87) for unit in UNITS])
 # How far the fit may leave a prior: standard deviation of the logarithm.
 SPREAD = 0.7
+RIDGE = 0.04
 SPREAD_BASE = 0.25   # Plain one-slot arithmetic.
 
 
@@ -161,6 +164,7 @@ class Fit:
                 prior[i, UNITS.index("mxu_cycles")] = chip["matmul_cycles"].get(key.split(".")[1], 8.0)
                 # The scheduler of v5e packs matmuls closer than the units run; they then stall (CostOf adds that).
                 spread[i, UNITS.index("mxu_cycles")] = 0.15
+            spread[i, UNITS.index("serial")] = 0.35
             if key.startswith("push"):
                 prior[i, UNITS.index("mxu_push")] = chip["latch_cycles"].get("bf16", 4.0)
             if key in ("load", "store") or key.startswith(("load.", "store.")):
@@ -178,7 +182,7 @@ class Fit:
         weights = self.prior * np.exp(theta[:n].reshape(self.prior.shape))
         packing = PACKING * np.exp(theta[n:n + len(UNITS)])
         overhead = np.array(list(OVERHEAD.values())) * np.exp(theta[n + len(UNITS):-1])
-        return weights, packing, overhead, 4.0 * math.exp(theta[-1])
+        return weights, packing, overhead, 6.0 * math.exp(theta[-1])
 
     def train(self, samples, iterations=1500, start=None):
         x, o = self.matrices(samples)
@@ -193,14 +197,14 @@ class Fit:
                     measured[i, u] = max(float(text) - float(spill), 1.0)
         # Only units that matter for the pace teach; the others are noise of addressing and spills.
         share = measured / self.slots / y[:, None]
-        teach = np.where(np.isnan(share) | (share < 0.12), 0.0, 0.35 * np.minimum(np.nan_to_num(share) * 2, 1.0))
+        teach = np.where(np.isnan(share) | (share < 0.12), 0.0, 0.2 * np.minimum(np.nan_to_num(share) * 2, 1.0))
         target = np.log(np.where(teach > 0, np.maximum(measured, 1), 1.0))
         theta = self.theta.copy() if start is None else start.copy()
         mask = (self.prior > 0).ravel()
         m, v = np.zeros_like(theta), np.zeros_like(theta)
         n = self.prior.size
         eps = 1e-9
-        delta = 0.06
+        delta = 0.1
         for step in range(1, iterations + 1):
             w, packing, overhead, q = self.unpack(theta)
             use = x @ w + eps
@@ -222,9 +226,9 @@ class Fit:
             g_use = g_pressure / (self.slots * packing) + teach * ru / np.sqrt(1 + (ru / 0.15) ** 2) / use
             g_w = (x.T @ g_use) * w
             grad = np.empty_like(theta)
-            grad[:n] = g_w.ravel() + 0.01 * theta[:n] / self.spread.ravel() ** 2
+            grad[:n] = g_w.ravel() + RIDGE * theta[:n] / self.spread.ravel() ** 2
             grad[n:n + len(UNITS)] = -(g_pressure * pressure).sum(0) + 0.05 * theta[n:n + len(UNITS)] / 0.1 ** 2
-            grad[n + len(UNITS):-1] = (o * g_cycles).sum(0) * overhead + 0.005 * theta[n + len(UNITS):-1] / 0.5 ** 2
+            grad[n + len(UNITS):-1] = (o * g_cycles).sum(0) * overhead + 0.01 * theta[n + len(UNITS):-1] / 0.5 ** 2
             grad[-1] = g_q * q + 0.05 * theta[-1] / 0.3 ** 2
             grad[:n][~mask] = 0
             m = 0.9 * m + 0.1 * grad
@@ -288,7 +292,7 @@ def bands_of(samples, errors) -> dict:
     bands = {"custom": 1.0}
     for cls in CLASSES:
         inside = [e for e, s in zip(errors, samples) if s["class"] == cls]
-        bands[cls] = max(quantile(inside, 0.9) if inside else 1.0, 0.5 if len(inside) < 10 else 0.0)
+        bands[cls] = max(quantile(inside, 0.9) if inside else 1.0, 1.0 if len(inside) < 10 else 0.0)
     return bands
 
 

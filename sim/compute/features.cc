@@ -135,9 +135,10 @@ class Counter {
       case Opcode::kConcatenate:
         return Place(node, shape);
       case Opcode::kDynamicSlice:
-        return Add(node, "dynamic-slice", Registers(shape));
+        if (operand != nullptr) DynamicSlice(node, shape, *operand);
+        return;
       case Opcode::kDynamicUpdateSlice:
-        if (node.operands.size() > 1) Add(node, "dynamic-slice", Registers(ShapeOf(node.operands[1])));
+        if (node.operands.size() > 1) DynamicSlice(node, ShapeOf(node.operands[1]), shape);
         return;
       case Opcode::kReduceWindow:
         return ReduceWindow(node, shape);
@@ -199,6 +200,11 @@ class Counter {
       if (!of_operand) Add(node, "convert.f32.bf16", registers);
       type = "f32";
     }
+    if (instruction.opcode == Opcode::kDivide && node.operands.size() > 1 && hlo::IsFloating(shape.type)) {
+      // Multiplied with the reciprocal, which is taken once for what repeats in the divisor.
+      std::uint64_t varies = graph_.nodes[node.operands[1]].varies;
+      Add(node, Key("reciprocal", type), DistinctRegisters(shape, varies));
+    }
     Add(node, Key(instruction.opcode_name, type), registers);
   }
 
@@ -230,11 +236,15 @@ class Counter {
     Add(node, key, registers);
     // Each window ends its own sum across lanes, then adds it to the total.
     double rows = registers / CeilDiv(MinorLength(from, 0), kLanes) * WindowTrips(from, from.MinorDimension(0));
-    // Additions to one accumulator wait for each other: one a window for a full reduction, one a column of registers
-    // for a sum over rows.
+    // Additions to one accumulator wait for each other. A window has an accumulator for a full reduction, one a column
+    // of registers and outer index for a sum over rows.
     if (sublanes && !lanes) {
-      double columns = CeilDiv(MinorLength(from, 0), kLanes) / WindowTrips(from, from.MinorDimension(0));
-      Add(node, "reduce.serial.sublanes", registers / std::max(columns, 1.0));
+      double chains = CeilDiv(MinorLength(from, 0), kLanes) / WindowTrips(from, from.MinorDimension(0));
+      for (int i = 2; i < from.rank(); ++i) {
+        std::int64_t dim = from.MinorDimension(i);
+        if (!Has(dims, dim)) chains *= std::max(MinorLength(from, i) / WindowTrips(from, dim), 1.0);
+      }
+      Add(node, Key("reduce.serial.sublanes", TypeClass(from.type)), registers / std::max(chains, 1.0));
     } else if (!matmul_ && (!lanes || sublanes || !fused_)) {
       Add(node, "reduce.serial", registers);
     }
@@ -325,6 +335,14 @@ class Counter {
     if (sublanes) Add(node, "rotate.sublanes", moved);
   }
 
+  /// A start inside registers costs a shift of each; along outer dimensions it is an address.
+  void DynamicSlice(const Node& node, const hlo::Shape& part, const hlo::Shape& whole) {
+    bool inside = part.rank() != whole.rank() || MinorLength(part, 0) != MinorLength(whole, 0) ||
+                  MinorLength(part, 1) != MinorLength(whole, 1);
+    Add(node, inside ? "dynamic-slice" : "dynamic-slice.major", Registers(part));
+    relayout_ = true;
+  }
+
   /// A window that sees all of a dimension from everywhere is a reduction whose result is spread again.
   static bool SeesAll(const hlo::WindowDimension& window, double length) {
     return window.size > 1 && static_cast<double>(window.size) >= 2 * length - 1 && window.stride == 1 &&
@@ -333,6 +351,7 @@ class Counter {
 
   void ReduceWindow(const Node& node, const hlo::Shape& shape) {
     double taps = 0;
+    bool scan = false;
     auto window = hlo::WindowOf(*node.instruction);
     for (std::size_t d = 0; window && d < window->size(); ++d) {
       if (static_cast<int>(d) < shape.rank() && SeesAll((*window)[d], static_cast<double>(shape.dimensions[d]))) {
@@ -344,11 +363,14 @@ class Counter {
       bool alone = windows_.stated && window_domain_->rank() == shape.rank() && size > 1 &&
                    windows_.trips[d] >= static_cast<double>(shape.dimensions[d]);
       double dim = alone || size <= 4 ? size - 1 : 2;
+      scan = scan || (alone && size > 4);
       bool lanes = shape.rank() > 0 && shape.MinorDimension(0) == static_cast<std::int64_t>(d);
+      bool sublanes = shape.rank() > 1 && shape.MinorDimension(1) == static_cast<std::int64_t>(d);
       if (lanes && dim > 0) Add(node, "reduce-window.lanes", Registers(shape) * dim);
+      if (sublanes && dim > 0 && !alone) Add(node, "reduce-window.sublanes", Registers(shape) * dim);
       taps += dim;
     }
-    Add(node, "reduce-window", Registers(shape) * taps);
+    Add(node, scan ? "reduce-window.serial" : "reduce-window", Registers(shape) * taps);
     reduces_ = true;
   }
 

@@ -19,17 +19,20 @@ bool IsMinor(const hlo::Shape& shape, std::int64_t dim) {
   return shape.rank() > 0 && shape.MinorDimension(0) == dim;
 }
 
+/// Padded so far that most positions see little of the data: a batch or outer product printed as a convolution.
+bool SlidesPast(const hlo::WindowDimension& window) { return window.size > 4 && window.padding_low >= window.size - 1; }
+
 /// Taps of a window dimension that meet data for an output position, on average (at least one).
 double TapsOf(const hlo::WindowDimension& window, double input, double output) {
   double size = static_cast<double>(std::max<std::int64_t>(window.size, 1));
-  if (window.base_dilation <= 1) return size;
+  if (window.base_dilation <= 1 && !SlidesPast(window)) return size;
   if (size * output > kMaxTapSearch) return std::max(1.0, size / static_cast<double>(window.base_dilation));
   std::int64_t valid = 0;
-  const std::int64_t last = static_cast<std::int64_t>(input - 1) * window.base_dilation;
+  const std::int64_t last = static_cast<std::int64_t>(input - 1) * std::max<std::int64_t>(window.base_dilation, 1);
   for (std::int64_t o = 0; o < static_cast<std::int64_t>(output); ++o) {
     for (std::int64_t k = 0; k < window.size; ++k) {
       std::int64_t at = o * window.stride + k * window.window_dilation - window.padding_low;
-      valid += at >= 0 && at <= last && at % window.base_dilation == 0;
+      valid += at >= 0 && at <= last && at % std::max<std::int64_t>(window.base_dilation, 1) == 0;
     }
   }
   return std::max(1.0, static_cast<double>(valid) / std::max(output, 1.0));
@@ -37,7 +40,7 @@ double TapsOf(const hlo::WindowDimension& window, double input, double output) {
 
 /// A batch dimension is printed as a spatial one whose dilation leaves one tap an output.
 bool IsBatch(const hlo::WindowDimension& window, double taps) {
-  return (window.base_dilation > 1 || window.stride > 1) && window.size > 1 && taps < 1.5;
+  return (window.base_dilation > 1 || window.stride > 1 || SlidesPast(window)) && window.size > 1 && taps < 1.5;
 }
 
 std::optional<MatmulShape> OfConvolution(const hlo::Instruction& instruction) {

@@ -100,7 +100,7 @@ TEST_CASE("reductions count the combining of registers and the work across lanes
   KernelFeatures columns = Count(reduce("0", "f32[512]{0:T(512)}"));
   CHECK(At(columns, "reduce.sublanes") == 4);
   CHECK(At(columns, "reduce.lanes") == 0);
-  CHECK(At(columns, "reduce.serial.sublanes") == 8);   // 8 registers long, four chains side by side.
+  CHECK(At(columns, "reduce.serial.sublanes.f32") == 8);   // 8 registers long, four chains side by side.
 }
 
 TEST_CASE("matmuls fill the array tile by tile") {
