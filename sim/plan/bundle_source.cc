@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace spillway::plan {
 namespace {
@@ -130,6 +131,7 @@ class BundleSource final : public ActionSource {
         action.transfer = ToTransfer(event_.dma);
         if (action.transfer.direction != Direction::kVmemToVmem) {
           action.transfer.buffer = code_->index->Find(action.transfer.address, code_->arguments, *code_->buffers);
+          SpreadGatheredRows(action.transfer);
         }
         return true;
       case Event::Kind::kWait: action.kind = Action::Kind::kWait; return true;
@@ -144,8 +146,32 @@ class BundleSource final : public ActionSource {
     return false;
   }
 
+  // Which rows a gather reads is data: in the dump every index is 0. A descriptor that reads one place again and
+  // again into changing places is spread over its buffer, as the planner does without bundles.
+  void SpreadGatheredRows(Transfer& transfer) {
+    if (transfer.direction != Direction::kHbmToVmem || transfer.buffer < 0) return;
+    Site& site = sites_[event_.dma.site];
+    const bool repeated = site.source == event_.dma.source && site.destination != event_.dma.destination;
+    site.source = event_.dma.source;
+    site.destination = event_.dma.destination;
+    if (!repeated) return;
+    const Buffer& buffer = (*code_->buffers)[static_cast<std::size_t>(transfer.buffer)];
+    const Bytes span = (transfer.chunks - 1) * transfer.stride + (transfer.outer - 1) * transfer.outer_stride +
+                       transfer.chunk_bytes;
+    constexpr Bytes kRow = 512;  // a sublane of 32-bit values, the smallest row of a tile
+    const Bytes places = (buffer.offset + buffer.allocated_bytes - transfer.address - span) / kRow;
+    if (places <= 0 || machine_.notes().empty()) return;
+    transfer.address += static_cast<std::int64_t>(++spread_ * 0x9e3779b97f4a7c15ULL % static_cast<std::uint64_t>(places)) * kRow;
+  }
+
+  struct Site {
+    std::int64_t source = -1, destination = -1;
+  };
+
   std::shared_ptr<const KernelCode> code_;
   llo::Machine machine_;
+  std::map<int, Site> sites_;
+  std::uint64_t spread_ = 0;
   Event event_;
   bool have_event_ = false;
   std::string failure_;
