@@ -29,11 +29,13 @@ except ImportError:
     sys.exit("the picture needs matplotlib")
 figure, (time, traffic) = plt.subplots(1, 2, figsize=(11, 4.5), constrained_layout=True)
 for chip, rows in frame.groupby("chip"):
-    time.loglog(rows.S, rows.makespan_us, "o-", base=2, label=chip)
-    traffic.loglog(rows.S, rows.hbm_mib, "o-", base=2, label=chip)
+    time.plot(rows.S, rows.makespan_us, "o-", label=chip)
+    traffic.plot(rows.S, rows.hbm_mib, "o--" if chip == "v6e" else "o-", label=chip)
 time.set(xlabel="S", ylabel="makespan, us", title="time")
 traffic.set(xlabel="S", ylabel="MiB through HBM", title="traffic")
 for axes in (time, traffic):
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
     axes.set_xticks(sorted(frame.S.unique()), labels=sorted(frame.S.unique()))
     axes.grid(alpha=0.3)
     axes.legend()

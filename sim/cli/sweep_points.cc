@@ -228,13 +228,23 @@ SweepPoints::Request SweepPoints::RequestOf(std::size_t point) const {
   return request;
 }
 
-SweepPoints::LoadedInput& SweepPoints::InputOf(const Request& request) {
-  const InputRequest& input = request.input;
-  // The chip picks the dump of a workload; a dump is the same for all chips.
+InputRequest SweepPoints::InputRequestFor(const Request& request) {
+  InputRequest input = request.input;
   auto known = is_workload_.find(input.name);
   if (known == is_workload_.end()) known = is_workload_.emplace(input.name, !WorkloadFileOf(input.name).empty()).first;
-  const bool workload = known->second;
-  return inputs_[fmt::format("{}\n{}\n{}\n{}\n{}", input.name, workload ? input.chip : "", input.module, input.variant,
+  if (!known->second) {
+    input.chip.clear();  // a dump is the same for all chips
+  } else if (IsYamlName(input.chip)) {
+    // The chip picks the dump of a workload; a file says itself which chip it is.
+    const BaseChip& chip = BaseChipOf(input.chip);
+    if (chip.chip != nullptr) input.chip = chip.chip->config.name;
+  }
+  return input;
+}
+
+SweepPoints::LoadedInput& SweepPoints::InputOf(const Request& request) {
+  const InputRequest input = InputRequestFor(request);
+  return inputs_[fmt::format("{}\n{}\n{}\n{}\n{}", input.name, input.chip, input.module, input.variant,
                              fmt::join(input.bind, "\n"))];
 }
 
@@ -243,7 +253,7 @@ Diagnostics SweepPoints::Load(std::size_t point) {
   LoadedInput& loaded = InputOf(request);
   if (!loaded.digest.empty()) return {};
   Diagnostics notes;
-  Result<Input> input = LoadInput(request.input, notes);
+  Result<Input> input = LoadInput(InputRequestFor(request), notes);
   if (!input.ok()) {
     loaded.errors = input.errors();
     loaded.digest = sweep::Digest().Add(StatusOf(loaded.errors)).Hex();
@@ -252,6 +262,15 @@ Diagnostics SweepPoints::Load(std::size_t point) {
   loaded.prepared = std::make_unique<Prepared>();
   loaded.prepared->input = std::move(*input);
   loaded.digest = DigestOf(loaded.prepared->input);
+  if (loaded.prepared->input.rebind) {
+    sweep::Digest digest;
+    digest.Add(loaded.digest);
+    for (const hlo::Binding& b : loaded.prepared->input.rebind->bindings) digest.Add(fmt::format("{}={}", b.symbol, b.from));
+    for (const auto& [name, dims] : loaded.prepared->input.rebind->dimensions) {
+      digest.Add(fmt::format("{}:{}", name, fmt::join(dims, ",")));
+    }
+    loaded.digest = digest.Hex();
+  }
   LoadAssignment(*loaded.prepared, notes);
   return notes;
 }

@@ -67,6 +67,7 @@ class SweepPoints {
 
   Request RequestOf(std::size_t point) const;
   void Apply(const std::string& key, const std::string& value, Request& request) const;
+  InputRequest InputRequestFor(const Request& request);
   LoadedInput& InputOf(const Request& request);
   Result<config::LoadedChip> LoadChip(const std::string& chip, const std::vector<std::string>& sets) const;
   const BaseChip& BaseChipOf(const std::string& chip);

@@ -324,6 +324,22 @@ TEST_CASE("a sweep file, and the resolved one it leaves, give the same points") 
   CHECK_THAT(fewer.out, Contains("2 points"));
 }
 
+TEST_CASE("chips may be files, also beside the sweep file") {
+  TemporaryDirectory directory;
+  directory.Write("specs/wide.yaml", "schema: spillway.chip/1\nextends: v6e\nhbm: {channels: 128}\n");
+  const std::string spec = directory.Write("specs/s.yaml",
+                                           "schema: spillway.sweep/1\n"
+                                           "base: {workload: attention, variant: new, S: 8192}\n"
+                                           "axes: {chip: [v6e, wide.yaml]}\n");
+  const ProcessResult result = Run({"sweep", spec, "-o", directory.File("a"), "-v"});
+  CAPTURE(result.err);
+  REQUIRE(result.code == 0);
+  CHECK_THAT(result.err, Contains("2 points of 1 inputs"));
+  const auto rows = Rows(Slurp(directory.File("a/sweep.csv")));
+  REQUIRE(rows.size() == 2);
+  CHECK(std::stoll(rows[0].at("makespan_ps")) > std::stoll(rows[1].at("makespan_ps")));
+}
+
 TEST_CASE("--dry-run prints the points and leaves no file") {
   TemporaryDirectory directory;
   ProcessOptions options;
