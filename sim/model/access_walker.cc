@@ -6,10 +6,52 @@
 namespace spillway::model {
 namespace {
 
+constexpr std::size_t kMostCachedEntries = std::size_t{1} << 21;
+
 std::uint64_t Mix(std::uint64_t h, std::uint64_t value) {
   h ^= value + 0x9e3779b97f4a7c15ULL + (h << 6) + (h >> 2);
   h *= 0xff51afd7ed558ccdULL;
   return h ^ (h >> 33);
+}
+
+/// All bits up to the highest one.
+std::int64_t Fill(std::int64_t bits) {
+  return bits == 0 ? 0 : static_cast<std::int64_t>(~std::uint64_t{0} >> __builtin_clzll(static_cast<std::uint64_t>(bits)));
+}
+
+AccessPattern::Loops LoopsOf(const Access& access) {
+  AccessPattern::Loops l{access.write, access.address, access.chunk_bytes,  access.chunks,
+                         access.stride, access.outer,  access.outer_stride};
+  if (l.chunk <= 0 || l.chunks <= 0 || l.outer <= 0) return {access.write, 0, 0, 0, 0, 0, 0};
+  if (l.chunks > 1 && l.stride == l.chunk) {
+    l.chunk *= l.chunks;
+    l.chunks = 1;
+  }
+  if (l.chunks == 1) {
+    l.chunks = l.outer;
+    l.stride = l.outer_stride;
+    l.outer = 1;
+    if (l.chunks > 1 && l.stride == l.chunk) {
+      l.chunk *= l.chunks;
+      l.chunks = 1;
+    }
+  }
+  if (l.chunks == 1) l.stride = 0;
+  if (l.outer == 1) l.outer_stride = 0;
+  return l;
+}
+
+/// The address bits that differ inside the access. Where a bit is the same throughout, the offset's bit equals the carry
+/// into it, and then the carry out of it does not depend on the address: such bits can be changed at will.
+std::int64_t VaryingBits(const AccessPattern::Loops& l) {
+  std::int64_t varying = 0;
+  for (std::int64_t o = 0; o < l.outer; ++o) {
+    for (std::int64_t c = 0; c < l.chunks; ++c) {
+      const std::int64_t low = l.address + o * l.outer_stride + c * l.stride;
+      varying |= (low ^ l.address) | Fill(low ^ (low + l.chunk - 1));
+    }
+  }
+  return varying;
 }
 
 }  // namespace
@@ -26,167 +68,196 @@ int Batch::Add(int bank, std::int64_t row, int bursts, bool write) {
   return static_cast<int>(runs.size()) - 1;
 }
 
-AccessShape::AccessShape(const AddressMap& map, const Access& access)
-    : map_(&map), write_(access.write), address_(access.address), chunk_(access.chunk_bytes), chunks_(access.chunks),
-      stride_(access.stride), outer_(access.outer), outer_stride_(access.outer_stride) {
-  if (chunk_ <= 0 || chunks_ <= 0 || outer_ <= 0) chunk_ = chunks_ = outer_ = 0;
-  if (chunks_ > 1 && stride_ == chunk_) {
-    chunk_ *= chunks_;
-    chunks_ = 1;
-  }
-  if (chunks_ == 1) {
-    chunks_ = outer_;
-    stride_ = outer_stride_;
-    outer_ = 1;
-    if (chunks_ > 1 && stride_ == chunk_) {
-      chunk_ *= chunks_;
-      chunks_ = 1;
+AccessPattern::AccessPattern(const AddressMap& map, const Loops& l) : map_(&map), write_(l.write) {
+  shares_.resize(static_cast<std::size_t>(map.channels()));
+  entries_.resize(shares_.size());
+  const std::int64_t stripe = std::int64_t{1} << map.stripe_bits();
+  std::uint64_t sequence = 0;
+  for (std::int64_t o = 0; o < l.outer; ++o) {
+    for (std::int64_t c = 0; c < l.chunks; ++c, ++sequence) {
+      const std::int64_t low = l.address + o * l.outer_stride + c * l.stride, high = low + l.chunk;
+      const std::int64_t first = (low + stripe - 1) & ~(stripe - 1), last = high & ~(stripe - 1);
+      if (!map.symmetric() || first >= last) {
+        AddPiece(low, high, 4 * sequence);
+        continue;
+      }
+      if (low < first) AddPiece(low, first, 4 * sequence + 1);
+      AddStripes(first, last);
+      if (last < high) AddPiece(last, high, 4 * sequence + 2);
     }
   }
-  shares_.assign(static_cast<std::size_t>(map.channels()), {});
-  CountShares();
+  for (const std::vector<Entry>& entries : entries_) size_ += entries.size();
 }
 
-void AccessShape::CountPiece(std::int64_t low, std::int64_t high, std::uint64_t sequence) {
-  const std::int64_t unit = std::int64_t{1} << map_->unit_bits();
+void AccessPattern::AddStripes(std::int64_t first, std::int64_t last) {
+  constexpr std::int64_t kMost = 1 << 30;
+  const std::int64_t stripe_bursts = std::int64_t{1} << (map_->stripe_bits() - map_->burst_bits());
+  const std::int64_t stripes = (last - first) >> map_->stripe_bits();
+  for (ChannelShare& share : shares_) share.bursts += stripes * (stripe_bursts / map_->channels());
+  for (std::vector<Entry>& entries : entries_) {
+    for (std::int64_t done = 0; done < stripes; done += kMost) {
+      entries.push_back({static_cast<std::uint64_t>(first + (done << map_->stripe_bits())),
+                         static_cast<std::int32_t>(std::min(kMost, stripes - done)), Entry::kStripes, false});
+    }
+  }
+}
+
+void AccessPattern::CountPartial(std::int64_t from, std::int64_t to) {
   const Bytes burst = map_->burst_bytes();
+  const bool head = (from & (burst - 1)) != 0, tail = (to & (burst - 1)) != 0;
+  if ((from >> map_->burst_bits()) == ((to - 1) >> map_->burst_bits())) {
+    if (head || tail) partial_bytes_ += to - from;
+  } else {
+    if (head) partial_bytes_ += burst - (from & (burst - 1));
+    if (tail) partial_bytes_ += to & (burst - 1);
+  }
+}
+
+void AccessPattern::AddPartOfUnit(std::vector<Entry>& entries, std::int64_t from, std::int64_t to) {
+  const Bytes burst = map_->burst_bytes();
+  for (std::int64_t base = from & ~(burst - 1); base < to; base += burst) {
+    const std::uint64_t packed = map_->Pack(base);
+    // Part of a burst is written by reading the burst, merging and writing it back.
+    const bool partial = write_ && (base < from || base + burst > to);
+    if (partial) entries.push_back({packed, 1, Entry::kMerge, false});
+    entries.push_back({packed, 1, Entry::kBursts, false});
+  }
+}
+
+void AccessPattern::AddPiece(std::int64_t low, std::int64_t high, std::uint64_t sequence) {
+  const std::int64_t unit = std::int64_t{1} << map_->unit_bits();
   uniform_ = false;
   for (std::int64_t base = low & ~(unit - 1); base < high; base += unit) {
     const std::int64_t from = std::max(low, base), to = std::min(high, base + unit);
     const std::uint64_t packed = map_->Pack(base);
-    ChannelShare& share = shares_[static_cast<std::size_t>(map_->ChannelOf(packed))];
+    const auto channel = static_cast<std::size_t>(map_->ChannelOf(packed));
+    ChannelShare& share = shares_[channel];
+    std::vector<Entry>& entries = entries_[channel];
     share.bursts += ((to - 1) >> map_->burst_bits()) - (from >> map_->burst_bits()) + 1;
     share.key = Mix(Mix(Mix(share.key, sequence), map_->PlaceOf(packed)), static_cast<std::uint64_t>(from - base) << 32 |
                                                   static_cast<std::uint64_t>(to - base));
-    if (write_) {
-      const bool head = (from & (burst - 1)) != 0, tail = (to & (burst - 1)) != 0;
-      if ((from >> map_->burst_bits()) == ((to - 1) >> map_->burst_bits())) {
-        if (head || tail) partial_bytes_ += to - from;
-      } else {
-        if (head) partial_bytes_ += burst - (from & (burst - 1));
-        if (tail) partial_bytes_ += to & (burst - 1);
-      }
+    if (to - from == unit) {
+      const bool same = !entries.empty() && entries.back().kind == Entry::kUnit &&
+                        map_->PlaceOf(entries.back().packed) == map_->PlaceOf(packed);
+      entries.push_back({packed, static_cast<std::int32_t>(unit >> map_->burst_bits()), Entry::kUnit, same});
+    } else {
+      AddPartOfUnit(entries, from, to);
     }
+    if (write_) CountPartial(from, to);
   }
 }
 
-void AccessShape::CountShares() {
-  const std::int64_t stripe = std::int64_t{1} << map_->stripe_bits();
-  const std::int64_t stripe_bursts = std::int64_t{1} << (map_->stripe_bits() - map_->burst_bits());
-  std::int64_t whole_stripes = 0;
-  std::uint64_t sequence = 0;
-  const bool aligned = ((address_ | chunk_ | stride_ | outer_stride_) & (stripe - 1)) == 0;
-  if (map_->symmetric() && aligned) {
-    whole_stripes = (chunk_ >> map_->stripe_bits()) * chunks_ * outer_;
-  } else {
-    for (std::int64_t o = 0; o < outer_; ++o) {
-      for (std::int64_t c = 0; c < chunks_; ++c, ++sequence) {
-        const std::int64_t low = address_ + o * outer_stride_ + c * stride_, high = low + chunk_;
-        const std::int64_t first = (low + stripe - 1) & ~(stripe - 1), last = high & ~(stripe - 1);
-        if (!map_->symmetric() || first >= last) {
-          // A piece that crosses a stripe border is seen stripe by stripe.
-          for (std::int64_t from = low; from < high;) {
-            const std::int64_t to = std::min(high, (from & ~(stripe - 1)) + stripe);
-            CountPiece(from, to, 4 * sequence + (from == low ? 0 : 1));
-            from = to;
-          }
-          continue;
-        }
-        if (low < first) CountPiece(low, first, 4 * sequence + 2);
-        whole_stripes += (last - first) >> map_->stripe_bits();
-        if (last < high) CountPiece(last, high, 4 * sequence + 3);
-      }
-    }
+std::size_t PatternCache::Hash::operator()(const AccessPattern::Loops& l) const {
+  std::uint64_t h = l.write ? 1 : 0;
+  for (const std::int64_t value : {l.address, l.chunk, l.chunks, l.stride, l.outer, l.outer_stride}) {
+    h = Mix(h, static_cast<std::uint64_t>(value));
   }
-  for (ChannelShare& share : shares_) share.bursts += whole_stripes * (stripe_bursts / map_->channels());
+  return static_cast<std::size_t>(h);
 }
 
-ChannelWalker::ChannelWalker(std::shared_ptr<const AccessShape> shape, int channel)
-    : shape_(std::move(shape)), channel_(channel), left_(shape_->shares()[static_cast<std::size_t>(channel)].bursts),
-      position_(shape_->address_), end_(shape_->address_ + shape_->chunk_) {}
-
-void ChannelWalker::NextChunk() {
-  if (++chunk_index_ == shape_->chunks_) {
-    chunk_index_ = 0;
-    ++outer_index_;
+std::shared_ptr<const AccessPattern> PatternCache::Get(const AddressMap& map, const AccessPattern::Loops& loops) {
+  std::shared_ptr<const AccessPattern>& pattern = patterns_[loops];
+  if (pattern != nullptr) return pattern;
+  const auto made = std::make_shared<const AccessPattern>(map, loops);
+  pattern = made;
+  size_ += made->size() + 1;
+  if (size_ > kMostCachedEntries) {
+    // Bounds memory; those in use live on.
+    patterns_.clear();
+    size_ = 0;
   }
-  position_ = shape_->address_ + outer_index_ * shape_->outer_stride_ + chunk_index_ * shape_->stride_;
-  end_ = position_ + shape_->chunk_;
+  return made;
 }
+
+AccessShape::AccessShape(const AddressMap& map, const Access& access, PatternCache* cache) {
+  AccessPattern::Loops loops = LoopsOf(access);
+  const std::int64_t unit = std::int64_t{1} << map.unit_bits();
+  const std::int64_t fixed = loops.address & ~(VaryingBits(loops) | (unit - 1));
+  loops.address ^= fixed;
+  translation_ = map.Pack(fixed);
+  channel_shift_ = map.ChannelOf(translation_);
+  pattern_ = cache != nullptr ? cache->Get(map, loops) : std::make_shared<const AccessPattern>(map, loops);
+}
+
+ChannelWalker::ChannelWalker(const AccessShape& shape, int channel)
+    : pattern_(shape.pattern_), translation_(shape.translation_), channel_(channel ^ shape.channel_shift_),
+      left_(shape.share(channel).bursts) {}
 
 void ChannelWalker::AddUnit(std::uint64_t packed, std::int64_t repeats, Batch& batch, std::vector<int>& touched) const {
-  const AddressMap& map = shape_->map();
+  const AddressMap& map = *pattern_->map_;
   for (const AddressMap::UnitPart& part : map.unit_parts()) {
     const std::uint64_t place = packed ^ part.packed;
     touched.push_back(batch.Add(map.BankOf(place), map.RowOf(place), static_cast<int>(repeats) * part.bursts,
-                                shape_->write()));
+                                pattern_->write_));
   }
 }
 
-std::int64_t ChannelWalker::TakePiece(std::int64_t low, std::int64_t high, Batch& batch,
-                                      std::vector<int>& touched) const {
-  const AddressMap& map = shape_->map();
-  const Bytes burst = map.burst_bytes();
-  const std::int64_t unit = std::int64_t{1} << map.unit_bits();
-  if ((low & (unit - 1)) == 0 && high - low == unit) {
-    AddUnit(map.Pack(low), 1, batch, touched);
-    return unit / burst;
-  }
+std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::vector<int>& touched) {
+  const AddressMap& map = *pattern_->map_;
+  const AccessPattern::Entry& entry = pattern_->entries_[static_cast<std::size_t>(channel_)][entry_];
+  const int stripe_bits = map.stripe_bits();
+  const std::int64_t unit_bursts = std::int64_t{1} << (map.unit_bits() - map.burst_bits());
   std::int64_t taken = 0;
-  for (std::int64_t base = low & ~(burst - 1); base < high; base += burst, ++taken) {
-    const std::uint64_t packed = map.Pack(base);
-    const int bank = map.BankOf(packed);
-    const std::int64_t row = map.RowOf(packed);
-    // Part of a burst is written by reading the burst, merging and writing it back.
-    const bool partial = shape_->write() && (base < low || base + burst > high);
-    if (partial) touched.push_back(batch.Add(bank, row, 1, false));
-    touched.push_back(batch.Add(bank, row, 1, shape_->write()));
+  while (taken < want && stripe_ < entry.count) {
+    const std::int64_t base = static_cast<std::int64_t>(entry.packed) + (stripe_ << stripe_bits);
+    const std::uint64_t canonical = map.Pack(base);
+    const std::vector<std::int64_t>& units = map.UnitsByDelta(channel_ ^ map.ChannelOf(canonical));
+    const std::uint64_t packed = canonical ^ translation_;
+    const std::int64_t stripe_bursts = static_cast<std::int64_t>(units.size()) * unit_bursts;
+    if (unit_index_ > 0 || want - taken < stripe_bursts) {
+      // Part of a stripe: a coarse interleave must not make turns longer than the controller wants them.
+      for (; unit_index_ < units.size() && taken < want; ++unit_index_, taken += unit_bursts) {
+        AddUnit(packed ^ map.Pack(units[unit_index_]), 1, batch, touched);
+      }
+      if (unit_index_ < units.size()) break;
+      unit_index_ = 0;
+      ++stripe_;
+    } else {
+      const std::int64_t tile = std::int64_t{1} << map.tile_bits();
+      const std::int64_t stripes = std::min({(tile - (base & (tile - 1))) >> stripe_bits, entry.count - stripe_,
+                                             (want - taken) / stripe_bursts});
+      for (const std::int64_t from : units) AddUnit(packed ^ map.Pack(from), stripes, batch, touched);
+      taken += stripes * stripe_bursts;
+      stripe_ += stripes;
+    }
+  }
+  if (stripe_ == entry.count) {
+    stripe_ = 0;
+    ++entry_;
   }
   return taken;
 }
 
 std::int64_t ChannelWalker::Take(std::int64_t want, Batch& batch, std::vector<int>& touched) {
-  const AddressMap& map = shape_->map();
-  const int stripe_bits = map.stripe_bits();
-  const std::int64_t stripe = std::int64_t{1} << stripe_bits, unit = std::int64_t{1} << map.unit_bits();
-  const Bytes burst = map.burst_bytes();
+  const AddressMap& map = *pattern_->map_;
+  const std::vector<AccessPattern::Entry>& entries = pattern_->entries_[static_cast<std::size_t>(channel_)];
+  const std::vector<AddressMap::UnitPart>& parts = map.unit_parts();
   std::int64_t taken = 0;
+  bool follows = false;  // The last touched runs are those of the unit before.
   while (taken < want && left_ > taken) {
-    const std::int64_t base = position_ & ~(stripe - 1);
-    const std::uint64_t packed = map.Pack(base);
-    if (map.symmetric() && position_ == base && end_ - base >= stripe) {
-      const std::vector<std::int64_t>& units = map.UnitsByDelta(channel_ ^ map.ChannelOf(packed));
-      const std::int64_t stripe_bursts = static_cast<std::int64_t>(units.size()) * (unit / burst);
-      if (unit_index_ > 0 || want - taken < stripe_bursts) {
-        // Part of a stripe: a coarse interleave must not make turns longer than the controller wants them.
-        for (; unit_index_ < units.size() && taken < want; ++unit_index_, taken += unit / burst) {
-          AddUnit(packed ^ map.Pack(units[unit_index_]), 1, batch, touched);
-        }
-        if (unit_index_ < units.size()) break;
-        unit_index_ = 0;
-        position_ += stripe;
-      } else {
-        const std::int64_t tile = std::int64_t{1} << map.tile_bits();
-        const std::int64_t stripes = std::min({(tile - (base & (tile - 1))) >> stripe_bits, (end_ - base) >> stripe_bits,
-                                               (want - taken) / stripe_bursts});
-        for (const std::int64_t from : units) AddUnit(packed ^ map.Pack(from), stripes, batch, touched);
-        taken += stripes * stripe_bursts;
-        position_ += stripes << stripe_bits;
-      }
-    } else {
-      for (const std::int64_t offset : map.UnitsByDelta(channel_ ^ map.ChannelOf(packed))) {
-        const std::int64_t low = std::max(position_, base + offset), high = std::min(end_, base + offset + unit);
-        if (low >= high) continue;
-        const std::int64_t stop = std::min(high, (low & ~(burst - 1)) + (want - taken) * burst);
-        taken += TakePiece(low, stop, batch, touched);
-        if (taken == want) {
-          position_ = stop;
-          break;
-        }
-      }
-      if (taken < want) position_ = std::min(end_, base + stripe);
+    const AccessPattern::Entry& entry = entries[entry_];
+    if (entry.kind == AccessPattern::Entry::kStripes) {
+      taken += TakeStripes(want - taken, batch, touched);
+      follows = false;
+      continue;
     }
-    if (position_ >= end_) NextChunk();
+    ++entry_;
+    const std::uint64_t packed = entry.packed ^ translation_;
+    if (entry.kind == AccessPattern::Entry::kUnit) {
+      if (follows && entry.same_rows) {
+        const int* runs = touched.data() + touched.size() - parts.size();
+        for (const AddressMap::UnitPart& part : parts) batch.runs[static_cast<std::size_t>(*runs++)].bursts += part.bursts;
+      } else {
+        AddUnit(packed, 1, batch, touched);
+      }
+      follows = true;
+      taken += entry.count;
+      continue;
+    }
+    follows = false;
+    const bool merge = entry.kind == AccessPattern::Entry::kMerge;
+    touched.push_back(batch.Add(map.BankOf(packed), map.RowOf(packed), entry.count, pattern_->write_ && !merge));
+    if (!merge) taken += entry.count;
   }
   left_ -= taken;
   return taken;

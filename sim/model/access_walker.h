@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts an access into what each channel sees of it: runs of bursts to one row of one bank, in address
-// order. Whole stripes of a tile are taken at once, so a long run costs no more than a short one.
+// Cuts an access into what each channel sees of it: runs of bursts to one row of one bank, in address order. Whole
+// stripes are kept as one entry, so a long contiguous access costs no more than a short one. Accesses that differ by
+// address bits that their loops never carry into share one pattern: the map is linear, so these bits only rename
+// channels, banks and rows.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/model/address_map.h"
@@ -33,48 +36,106 @@ struct ChannelShare {
   std::uint64_t key = 0;  ///< Channels with equal keys see the same runs up to a renaming of banks.
 };
 
-/// An access with its loops merged where they are contiguous, and its shares. Immutable.
-class AccessShape {
+/// The shares of an access, up to a translation. Immutable.
+class AccessPattern {
  public:
-  AccessShape(const AddressMap& map, const Access& access);
-  const AddressMap& map() const { return *map_; }
-  bool write() const { return write_; }
-  const std::vector<ChannelShare>& shares() const { return shares_; }
-  /// All channels see the same.
-  bool uniform() const { return uniform_; }
-  Bytes partial_bytes() const { return partial_bytes_; }  ///< In bursts that are not written whole.
+  /// Loops of an access, merged where they are contiguous; `address` has only the bits that matter.
+  struct Loops {
+    bool write = false;
+    std::int64_t address = 0, chunk = 0, chunks = 1, stride = 0, outer = 1, outer_stride = 0;
+    bool operator==(const Loops& o) const {
+      return write == o.write && address == o.address && chunk == o.chunk && chunks == o.chunks && stride == o.stride &&
+             outer == o.outer && outer_stride == o.outer_stride;
+    }
+  };
+  AccessPattern(const AddressMap& map, const Loops& loops);
+  std::size_t size() const { return size_; }  ///< Entries.
+
+  /// Part of a channel's share. All but stripes are taken as a whole.
+  struct Entry {
+    enum Kind : std::uint8_t {
+      kUnit,     ///< A whole unit; `packed` of its base.
+      kBursts,   ///< Of one row; `packed` of the first.
+      kMerge,    ///< The read of a burst that the next entry writes in part. Counts as no burst.
+      kStripes,  ///< Whole stripes of all channels; `packed` holds the address of the first.
+    };
+    std::uint64_t packed = 0;
+    std::int32_t count = 0;  ///< Bursts, or stripes.
+    Kind kind = kUnit;
+    bool same_rows = false;  ///< A unit in the rows of the unit before it.
+  };
 
  private:
+  friend class AccessShape;
   friend class ChannelWalker;
-  void CountPiece(std::int64_t low, std::int64_t high, std::uint64_t sequence);
-  void CountShares();
+  void AddPiece(std::int64_t low, std::int64_t high, std::uint64_t sequence);
+  void AddPartOfUnit(std::vector<Entry>& entries, std::int64_t from, std::int64_t to);
+  void AddStripes(std::int64_t first, std::int64_t last);
+  void CountPartial(std::int64_t from, std::int64_t to);
 
   const AddressMap* map_;
   bool write_ = false;
-  std::int64_t address_ = 0, chunk_ = 0, chunks_ = 1, stride_ = 0, outer_ = 1, outer_stride_ = 0;
   std::vector<ChannelShare> shares_;
+  std::vector<std::vector<Entry>> entries_;  ///< By channel.
   Bytes partial_bytes_ = 0;
+  std::size_t size_ = 0;
   bool uniform_ = true;
+};
+
+/// Patterns that were needed lately.
+class PatternCache {
+ public:
+  std::shared_ptr<const AccessPattern> Get(const AddressMap& map, const AccessPattern::Loops& loops);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const AccessPattern::Loops& loops) const;
+  };
+  std::unordered_map<AccessPattern::Loops, std::shared_ptr<const AccessPattern>, Hash> patterns_;
+  std::size_t size_ = 0;
+};
+
+/// An access: its pattern and where it lies. Immutable.
+class AccessShape {
+ public:
+  /// `cache` may be null.
+  AccessShape(const AddressMap& map, const Access& access, PatternCache* cache = nullptr);
+  const AddressMap& map() const { return *pattern_->map_; }
+  bool write() const { return pattern_->write_; }
+  const ChannelShare& share(int channel) const {
+    return pattern_->shares_[static_cast<std::size_t>(channel ^ channel_shift_)];
+  }
+  /// All channels see the same.
+  bool uniform() const { return pattern_->uniform_; }
+  Bytes partial_bytes() const { return pattern_->partial_bytes_; }  ///< In bursts that are not written whole.
+
+ private:
+  friend class ChannelWalker;
+  std::shared_ptr<const AccessPattern> pattern_;
+  std::uint64_t translation_ = 0;  ///< Packed.
+  int channel_shift_ = 0;
 };
 
 /// A position in one channel's share.
 class ChannelWalker {
  public:
-  ChannelWalker(std::shared_ptr<const AccessShape> shape, int channel);
+  ChannelWalker(const AccessShape& shape, int channel);
   std::int64_t left() const { return left_; }  ///< Bursts.
-  /// Moves min(want, left()) bursts into `batch`, rounded up to whole units where stripes are whole. Appends the indices
-  /// of the runs it touched to `touched` (repeats possible). Returns the bursts taken.
+  /// Moves bursts into `batch` until there are min(want, left()); whole units are not
+  /// split. Appends the indices of the runs it touched to `touched` (repeats possible). Returns the bursts taken.
   std::int64_t Take(std::int64_t want, Batch& batch, std::vector<int>& touched);
 
  private:
-  void AddUnit(std::uint64_t place, std::int64_t repeats, Batch& batch, std::vector<int>& touched) const;
-  std::int64_t TakePiece(std::int64_t low, std::int64_t high, Batch& batch, std::vector<int>& touched) const;
-  void NextChunk();
+  std::int64_t TakeStripes(std::int64_t want, Batch& batch, std::vector<int>& touched);
+  void AddUnit(std::uint64_t packed, std::int64_t repeats, Batch& batch, std::vector<int>& touched) const;
 
-  std::shared_ptr<const AccessShape> shape_;
-  int channel_;
-  std::int64_t left_ = 0, position_ = 0, end_ = 0, chunk_index_ = 0, outer_index_ = 0;
-  std::size_t unit_index_ = 0;  ///< Units of a whole stripe already taken; its base is `position_`.
+  std::shared_ptr<const AccessPattern> pattern_;
+  std::uint64_t translation_;
+  int channel_;                  ///< In the pattern.
+  std::int64_t left_ = 0;
+  std::size_t entry_ = 0;
+  std::int64_t stripe_ = 0;      ///< Stripes of the entry already taken,
+  std::size_t unit_index_ = 0;   ///< and units of the next.
 };
 
 }  // namespace spillway::model

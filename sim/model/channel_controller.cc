@@ -51,13 +51,22 @@ ChannelController::ChannelController(const config::HbmConfig& config, int channe
 
 void ChannelController::Add(int access, const ChannelWalker& walker, bool write, Ticks visible, double rate) {
   SPILLWAY_CHECK(walker.left() > 0);
-  streams_.push_back({access, write, visible, rate, 0, walker});
+  Stream stream{access, write, visible, rate, 0, walker};
+  const Ticks token = NextToken(stream);
+  if (free_.empty()) {
+    line_.push_back(static_cast<int>(streams_.size()));
+    streams_.push_back(std::move(stream));
+  } else {
+    line_.push_back(free_.back());
+    StreamAt(free_.back()) = std::move(stream);
+    free_.pop_back();
+  }
   if (decision_ < 0) {
     SettleIdle(visible);
-    decision_ = NextToken(streams_.back());
+    decision_ = token;
   } else if (next_.batch.runs.empty() && current_.batch.runs.empty()) {
     // Idle but for paced accesses that wait for their time.
-    decision_ = std::min(decision_, NextToken(streams_.back()));
+    decision_ = std::min(decision_, token);
   }
 }
 
@@ -84,7 +93,8 @@ std::int64_t ChannelController::Budget(bool write, std::int64_t readers, std::in
 void ChannelController::Admit(Ticks now, Admitted& into) {
   into.Clear();
   std::int64_t readers = 0, writers = 0;
-  for (const Stream& stream : streams_) {
+  for (const int place : line_) {
+    const Stream& stream = StreamAt(place);
     if (Available(stream, now) > 0) (stream.write ? writers : readers)++;
   }
   if (readers + writers == 0) return;
@@ -109,41 +119,30 @@ void ChannelController::Admit(Ticks now, Admitted& into) {
 }
 
 void ChannelController::TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into) {
-  std::size_t served = 0;
-  for (Stream& stream : streams_) {
-    if (want <= 0) break;
-    const std::int64_t available = stream.write == write ? Available(stream, now) : 0;
-    stream.served = available > 0;
-    if (!stream.served) continue;
-    ++served;
+  // Those served go to the end of the line.
+  turn_.clear();
+  std::size_t kept = 0;
+  for (const int place : line_) {
+    Stream& stream = StreamAt(place);
+    const std::int64_t available = stream.write == write && want > 0 ? Available(stream, now) : 0;
+    if (available == 0) {
+      line_[kept++] = place;
+      continue;
+    }
     touched_.clear();
     const std::int64_t taken = stream.walker.Take(std::min(available, want), into.batch, touched_);
     stream.taken += taken;
     want -= taken;
     (write ? write_bursts_ : read_bursts_) += taken;
-    if (stream.walker.left() == 0) into.endings.push_back({stream.access, touched_});
-  }
-  if (streams_.size() == 1) {
-    if (streams_[0].walker.left() == 0) streams_.clear();
-    return;
-  }
-  // Those served go to the end of the line.
-  turn_.clear();
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    Stream& stream = streams_[i];
-    const bool done = stream.walker.left() == 0, moved = served > 0 && stream.served;
-    stream.served = false;
-    if (done) continue;
-    if (moved) {
-      turn_.push_back(std::move(stream));
+    if (stream.walker.left() == 0) {
+      into.endings.push_back({stream.access, touched_});
+      free_.push_back(place);
     } else {
-      if (kept != i) streams_[kept] = std::move(stream);
-      ++kept;
+      turn_.push_back(place);
     }
   }
-  streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(kept), streams_.end());
-  for (Stream& stream : turn_) streams_.push_back(std::move(stream));
+  line_.resize(kept);
+  line_.insert(line_.end(), turn_.begin(), turn_.end());
 }
 
 bool ChannelController::RefreshForced() const {
@@ -215,7 +214,7 @@ void ChannelController::SettleIdle(Ticks now) {
 }
 
 bool ChannelController::IsFresh(Ticks now) const {
-  if (decision_ >= 0 || !streams_.empty() || owed_ > 0 || !bank_refreshes_.empty()) return false;
+  if (decision_ >= 0 || !line_.empty() || owed_ > 0 || !bank_refreshes_.empty()) return false;
   if (!bank_refresh_count_.empty()) return false;  // Which bank is due next differs.
   const DramClocks& c = device_.clocks();
   const Ticks memory = c.faw + c.rrd_l + c.cwl + c.burst + c.wtr_l + c.rtw + c.ccd_l + c.ccd_r + c.rrefd;
@@ -239,7 +238,7 @@ void ChannelController::GoIdle(Ticks now) {
   decision_ = -1;
 }
 
-void ChannelController::Decide(TransitionCache* cache, std::vector<Finish>& finished) {
+void ChannelController::Decide(ServiceCache* cache, std::vector<Finish>& finished) {
   const Ticks now = decision_;
   SPILLWAY_CHECK(now >= 0);
   while (refresh_mode_ != config::RefreshMode::kNone && next_refresh_ <= now) {
@@ -250,29 +249,31 @@ void ChannelController::Decide(TransitionCache* cache, std::vector<Finish>& fini
   next_.Clear();
   if (current_.batch.runs.empty()) {
     if (RefreshForced()) {
+      if (cache != nullptr) Release(*cache);
       decision_ = RefreshAll(now);
       return;
     }
     Admit(now, current_);
   }
   if (current_.batch.runs.empty()) {
+    if (cache != nullptr) Release(*cache);
     if (refresh_mode_ == config::RefreshMode::kAllBank && owed_ > 0) {
       decision_ = RefreshAll(now);
       return;
     }
-    if (streams_.empty()) {
+    if (line_.empty()) {
       GoIdle(now);
       return;
     }
-    decision_ = NextToken(streams_.front());
-    for (const Stream& stream : streams_) decision_ = std::min(decision_, NextToken(stream));
+    decision_ = NextToken(StreamAt(line_.front()));
+    for (const int place : line_) decision_ = std::min(decision_, NextToken(StreamAt(place)));
     decision_ = std::max(decision_, now + 1);
     return;
   }
   if (!RefreshForced()) Admit(now, next_);
   if (refresh_mode_ == config::RefreshMode::kPerBank) ChooseBankRefreshes();
   if (cache != nullptr) {
-    cache->Serve(device_, current_.batch, next_.batch, bank_refreshes_, now, result_);
+    cache->Serve(device_, held_, current_.batch, next_.batch, bank_refreshes_, now, !current_.endings.empty(), result_);
   } else {
     ServeBatch(device_, current_.batch, next_.batch, bank_refreshes_, now, ServiceMode::kCommands, result_);
   }

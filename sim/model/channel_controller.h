@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "sim/model/batch_service.h"
-#include "sim/model/transition_cache.h"
+#include "sim/model/service_cache.h"
 
 namespace spillway::model {
 
@@ -32,7 +32,10 @@ class ChannelController {
   /// Clock of the next decision; < 0: nothing to do.
   Ticks next_decision() const { return decision_; }
   /// Takes the decision; appends accesses whose last burst is now on its way. `cache` may be null.
-  void Decide(TransitionCache* cache, std::vector<Finish>& finished);
+  void Decide(ServiceCache* cache, std::vector<Finish>& finished);
+
+  /// Needed before the cache is cleared.
+  void Release(const ServiceCache& cache) { cache.Release(device_, held_); }
 
   /// Brings an idle controller to `now` (refreshes in between). REQUIRES: next_decision() < 0.
   void SettleIdle(Ticks now);
@@ -41,6 +44,7 @@ class ChannelController {
   Ticks next_refresh() const { return next_refresh_; }
   std::int64_t read_bursts() const { return read_bursts_; }
   std::int64_t write_bursts() const { return write_bursts_; }
+  /// REQUIRES: no cache in use.
   DramDevice& device() { return device_; }
 
  private:
@@ -51,7 +55,6 @@ class ChannelController {
     double rate = 0;
     std::int64_t taken = 0;
     ChannelWalker walker;
-    bool served = false;
   };
   struct Ending {
     int access = 0;
@@ -66,6 +69,8 @@ class ChannelController {
     }
   };
 
+  Stream& StreamAt(int place) { return streams_[static_cast<std::size_t>(place)]; }
+  const Stream& StreamAt(int place) const { return streams_[static_cast<std::size_t>(place)]; }
   std::int64_t Available(const Stream& stream, Ticks now) const;
   Ticks NextToken(const Stream& stream) const;
   void Admit(Ticks now, Admitted& into);
@@ -80,12 +85,14 @@ class ChannelController {
   void GoIdle(Ticks now);
 
   DramDevice device_;
+  HeldTimes held_;  ///< Given back whenever anything but a batch is served.
   config::RefreshMode refresh_mode_;
   Ticks refresh_interval_ = 0;
   int postpone_ = 0;
   std::int64_t read_batch_ = 1, write_drain_ = 1;
 
-  std::vector<Stream> streams_;
+  std::vector<Stream> streams_;  ///< In no order; the places of ended ones are reused.
+  std::vector<int> free_, line_;  ///< Places without a stream; the others in the order of their turns.
   Admitted current_, next_;
   bool writing_ = false;
   std::int64_t budget_ = -1;     ///< Bursts of this direction before the other has its turn; -1: no contest.
@@ -96,7 +103,7 @@ class ChannelController {
   std::vector<std::int64_t> bank_refresh_count_;
   std::int64_t read_bursts_ = 0, write_bursts_ = 0;
   std::vector<int> touched_;
-  std::vector<Stream> turn_;
+  std::vector<int> turn_;
   ServiceResult result_;
 };
 

@@ -71,6 +71,7 @@ class DramDevice {
 
  private:
   friend class TransitionCache;
+  friend class ServiceCache;
   Ticks ReadOk(int bank) const;
   Ticks WriteOk(int bank) const;
   Ticks ActOk(int bank) const;

@@ -69,54 +69,48 @@ void HbmMemory::MergeFresh(Ticks now) {
   groups_ = std::move(merged);
 }
 
-void HbmMemory::Place(int id, const std::shared_ptr<const AccessShape>& shape, Ticks visible, double bursts_per_tick) {
-  std::vector<Group> split;
+void HbmMemory::Place(int id, const AccessShape& shape, Ticks visible, double bursts_per_tick) {
   std::int64_t total = 0;
-  for (const ChannelShare& share : shape->shares()) total += share.bursts;
-  for (Group& group : groups_) {
-    const auto add = [&](Group& part) {
-      const ChannelWalker walker(shape, part.channels.front());
-      if (walker.left() == 0) return;
-      const double rate = bursts_per_tick * static_cast<double>(walker.left()) / static_cast<double>(total);
-      part.controller.Add(id, walker, shape->write(), visible, rate);
-    };
-    if (shape->uniform()) {
-      add(group);
-      continue;
+  for (int channel = 0; channel < map_.channels(); ++channel) total += shape.share(channel).bursts;
+  const auto add = [&](Group& group) {
+    const ChannelWalker walker(shape, group.channels.front());
+    if (walker.left() == 0) return;
+    const double rate = bursts_per_tick * static_cast<double>(walker.left()) / static_cast<double>(total);
+    group.controller.Add(id, walker, shape.write(), visible, rate);
+  };
+  const std::size_t before = groups_.size();
+  for (std::size_t g = 0; g < before; ++g) {
+    if (!shape.uniform() && groups_[g].channels.size() > 1) {
+      std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<int>> classes;
+      for (const int channel : groups_[g].channels) {
+        const ChannelShare& share = shape.share(channel);
+        classes[{share.bursts, share.key}].push_back(channel);
+      }
+      for (auto it = std::next(classes.begin()); it != classes.end(); ++it) {
+        ChannelController copy = groups_[g].controller;
+        groups_.push_back({std::move(copy), std::move(it->second)});
+      }
+      groups_[g].channels = std::move(classes.begin()->second);
     }
-    std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<int>> classes;
-    for (const int channel : group.channels) {
-      const ChannelShare& share = shape->shares()[static_cast<std::size_t>(channel)];
-      classes[{share.bursts, share.key}].push_back(channel);
-    }
-    bool first = true;
-    std::vector<Group> parts;
-    for (auto& [share, channels] : classes) {
-      if (!first) parts.push_back({group.controller, std::move(channels)});
-      if (first) group.channels = std::move(channels);
-      first = false;
-    }
-    for (Group& part : parts) add(part);
-    add(group);
-    for (Group& part : parts) split.push_back(std::move(part));
+    add(groups_[g]);
   }
-  for (Group& part : split) groups_.push_back(std::move(part));
+  for (std::size_t g = before; g < groups_.size(); ++g) add(groups_[g]);
 }
 
 int HbmMemory::Start(Picos now, const Access& access) {
   SPILLWAY_CHECK(now >= last_now_ && now >= 0);
   last_now_ = now;
   const int id = next_id_++;
-  const auto shape = std::make_shared<const AccessShape>(map_, access);
+  const AccessShape shape(map_, access, &patterns_);
   int channels = 0;
-  for (const ChannelShare& share : shape->shares()) channels += share.bursts > 0 ? 1 : 0;
+  for (int channel = 0; channel < map_.channels(); ++channel) channels += shape.share(channel).bursts > 0 ? 1 : 0;
   if (in_progress_++ == 0) busy_since_ = now;
   if (channels == 0) {
     ending_.insert({now, id});
     return id;
   }
   (access.write ? counters_.write_bytes : counters_.read_bytes) += access.bytes();
-  counters_.partial_write_bytes += shape->partial_bytes();
+  counters_.partial_write_bytes += shape.partial_bytes();
   // Decisions of this very clock do not see it, whichever of the two the caller names first.
   const Ticks visible = now / tck_ + 1;
   RunDecisions(now);
@@ -148,12 +142,18 @@ void HbmMemory::RollWindow(Picos now) {
   window_start_ = now;
 }
 
+void HbmMemory::ClearCache() {
+  for (Group& group : groups_) group.controller.Release(cache_);
+  cache_.Clear();
+}
+
 void HbmMemory::RunDecisions(Picos now) {
-  TransitionCache* cache = options_.remember_batches ? &cache_ : nullptr;
+  ServiceCache* cache = options_.remember_batches ? &cache_ : nullptr;
   for (Group& group : groups_) {
     ChannelController& controller = group.controller;
     const auto size = static_cast<std::int64_t>(group.channels.size());
     while (controller.next_decision() >= 0 && controller.next_decision() * tck_ <= now) {
+      if (cache_.full()) ClearCache();
       const std::int64_t before[2] = {controller.read_bursts(), controller.write_bursts()};
       controller.Decide(cache, finishes_);
       ++counters_.events;

@@ -33,7 +33,7 @@ class HbmMemory final : public MemorySystem {
   std::size_t groups() const { return groups_.size(); }
   /// Keeps the commands of a channel from now on. REQUIRES: !share_channels.
   void LogChannel(int channel, std::vector<CommandRecord>* log);
-  std::int64_t batches_served() const { return cache_.misses(); }
+  std::int64_t batches_served() const { return cache_.batches_served(); }
 
  private:
   struct Group {
@@ -47,16 +47,18 @@ class HbmMemory final : public MemorySystem {
   };
 
   void MergeFresh(Ticks now);
-  void Place(int id, const std::shared_ptr<const AccessShape>& shape, Ticks visible, double bursts_per_tick);
+  void Place(int id, const AccessShape& shape, Ticks visible, double bursts_per_tick);
   void RunDecisions(Picos now);
   void RollWindow(Picos now);
+  void ClearCache();  ///< Bounds memory; results do not depend on it.
 
   config::HbmConfig config_;
   Options options_;
   AddressMap map_;
   Picos tck_;
   std::vector<Group> groups_;
-  TransitionCache cache_;
+  PatternCache patterns_;
+  ServiceCache cache_;
   std::map<int, Live> live_;                      ///< Accesses with bursts not yet commanded.
   std::set<std::pair<Picos, int>> ending_;        ///< Known completions.
   std::vector<ChannelController::Finish> finishes_;
