@@ -32,6 +32,15 @@ std::vector<Option> InputOptions() {
   };
 }
 
+std::vector<Option> RebindOptions() {
+  return {
+      {"bind-from", 0, "SYMBOL=N", "INPUT is a dump compiled for this size: rewrite its shapes for that of --bind",
+       true},
+      {"bind-dimensions", 0, "PARAMETER:D,...", "which dimensions of a parameter of the dump have that size, such as q:0",
+       true},
+  };
+}
+
 Positional InputPositional() {
   return {"INPUT",
           "HLO text or proto (gzip too), an --xla_dump_to directory, a workload, or - for standard input", 1,
@@ -65,6 +74,8 @@ InputRequest InputRequestOf(const Arguments& arguments) {
   request.module = arguments.Get("module");
   request.variant = arguments.Get("variant");
   request.bind = arguments.All("bind");
+  request.bind_from = arguments.All("bind-from");
+  request.bind_dimensions = arguments.All("bind-dimensions");
   return request;
 }
 

@@ -17,6 +17,8 @@ Option ConfigPathOption();
 std::vector<Option> ChipOptions();
 /// --module, --variant, --bind.
 std::vector<Option> InputOptions();
+/// --bind-from, --bind-dimensions: INPUT is a dump whose shapes are rewritten.
+std::vector<Option> RebindOptions();
 Positional InputPositional();
 /// What INPUT may be, for the notes of the help.
 std::string InputNote();

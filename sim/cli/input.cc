@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 
@@ -163,7 +164,23 @@ Result<Input> LoadDump(const InputRequest& request, const std::string& directory
   return input;
 }
 
+/// Rewrites the input's shapes, unless nothing changes. What the compiler said of the original, such as addresses
+/// and bundles, is not for the result.
+void SetRebind(hlo::RebindRequest rebind, Input& input) {
+  const bool same = std::all_of(rebind.bindings.begin(), rebind.bindings.end(),
+                                [](const hlo::Binding& binding) { return binding.from == binding.to; });
+  if (same) return;
+  input.rebind = std::move(rebind);
+  input.assignment_file.clear();
+  input.llo_directory.clear();
+  input.expect.clear();
+}
+
 Result<Input> LoadWorkloadInput(const InputRequest& request, const std::string& path, Diagnostics& notes) {
+  if (!request.bind_from.empty() || !request.bind_dimensions.empty()) {
+    return Error(fmt::format("--bind-from and --bind-dimensions are for dumps; '{}' is a workload", request.name),
+                 "a workload says it itself: 'bind:' and 'dimensions:'");
+  }
   const Result<config::WorkloadConfig> workload = config::LoadWorkload(path);
   if (!workload.ok()) return workload.errors();
   const Result<config::WorkloadPoint> point =
@@ -178,10 +195,17 @@ Result<Input> LoadWorkloadInput(const InputRequest& request, const std::string& 
   }
   Result<Input> input = IsDirectory(place) ? LoadDump(inner, place, notes) : LoadFile(inner, place, notes);
   if (!input.ok()) return input;
+  input->symbols = point->symbols;
   for (const config::WorkloadExpectation& each : workload->expect) {
     const bool same_compiler = each.variant.empty() || each.variant == point->variant;
     if (each.chip == point->chip && each.symbols == point->symbols && same_compiler)
       input->expect.push_back(each);
+  }
+  if (!point->compiled.empty() && point->dump.empty()) {
+    hlo::RebindRequest rebind;
+    rebind.dimensions = point->dimensions;
+    for (const auto& [symbol, from] : point->compiled) rebind.bindings.push_back({symbol, from, point->symbols.at(symbol)});
+    SetRebind(std::move(rebind), *input);
   }
   return input;
 }
@@ -196,11 +220,75 @@ Diagnostic NothingThere(const std::string& name) {
   return error;
 }
 
+/// "S=8192" into `values`.
+Status ReadValues(const std::vector<std::string>& texts, std::map<std::string, std::int64_t>& values) {
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const char* end = text.data() + text.size();
+    std::int64_t number = 0;
+    const char* digits = equals == std::string::npos ? end : text.data() + equals + 1;
+    const auto [stop, code] = std::from_chars(digits, end, number);
+    if (equals == 0 || digits == end || code != std::errc() || stop != end || number < 1) {
+      return Error(fmt::format("'{}' is not of the form SYMBOL=SIZE", text), "for example S=8192");
+    }
+    values[text.substr(0, equals)] = number;
+  }
+  return Done{};
+}
+
+/// "q:0,1" into `dimensions`.
+Status ReadDimensions(const std::vector<std::string>& texts, std::map<std::string, std::vector<int>>& dimensions) {
+  for (const std::string& text : texts) {
+    const std::size_t colon = text.rfind(':');
+    bool good = colon != std::string::npos && colon > 0;
+    std::vector<int> list;
+    for (std::size_t at = good ? colon + 1 : text.size(); good;) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      int number = 0;
+      const auto [stop, code] = std::from_chars(text.data() + at, text.data() + end, number);
+      good = end > at && code == std::errc() && stop == text.data() + end && number >= 0 && number < hlo::kMaxRank;
+      list.push_back(number);
+      if (end == text.size()) break;
+      at = end + 1;
+    }
+    if (!good) {
+      return Error(fmt::format("'{}' is not of the form PARAMETER:DIMENSION,…", text), "for example q:0");
+    }
+    dimensions[text.substr(0, colon)] = list;
+  }
+  return Done{};
+}
+
+/// What --bind, --bind-from and --bind-dimensions ask of one dump.
+Status RequestRebind(const InputRequest& request, Input& input) {
+  if (request.bind_from.empty() && request.bind_dimensions.empty()) return Done{};
+  std::map<std::string, std::int64_t> from, to;
+  hlo::RebindRequest rebind;
+  for (const Status& read : {ReadValues(request.bind_from, from), ReadValues(request.bind, to),
+                             ReadDimensions(request.bind_dimensions, rebind.dimensions)}) {
+    if (!read.ok()) return read.errors();
+  }
+  for (const auto& [symbol, value] : to) {
+    if (from.count(symbol) == 0) {
+      return Error(fmt::format("what {} was when '{}' was compiled is not given", symbol, request.name),
+                   fmt::format("add --bind-from {}=SIZE", symbol));
+    }
+    rebind.bindings.push_back({symbol, from[symbol], value});
+  }
+  if (to.size() < from.size()) {
+    return Error("--bind-from needs a --bind for the same symbol", "--bind S=16384 --bind-from S=8192");
+  }
+  if (to.empty()) return Error("--bind-dimensions needs --bind and --bind-from");
+  SetRebind(std::move(rebind), input);
+  return Done{};
+}
+
 /// --bind and --variant choose among the dumps of a workload; anything else is one dump already.
 Diagnostics CheckWorkloadOptions(const InputRequest& request) {
   Diagnostics errors;
-  if (!request.bind.empty()) {
-    errors.push_back(Error(fmt::format("--bind is for workloads; '{}' is one dump", request.name)));
+  if (!request.bind.empty() && request.bind_from.empty()) {
+    errors.push_back(Error(fmt::format("--bind is for workloads; '{}' is one dump", request.name),
+                           "to rewrite its shapes, say what they were compiled for, such as --bind-from S=8192"));
   }
   if (!request.variant.empty()) {
     errors.push_back(Error(fmt::format("--variant is for workloads; '{}' is one dump", request.name)));
@@ -270,9 +358,12 @@ Result<Input> LoadInput(const InputRequest& request, Diagnostics& notes) {
     return LoadWorkloadInput(request, workload, notes);
   }
   if (Diagnostics errors = CheckWorkloadOptions(request); !errors.empty()) return errors;
-  if (!standard_input && IsDirectory(request.name)) return LoadDump(request, request.name, notes);
-  Result<Input> input = LoadFile(request, request.name, notes);
-  if (input.ok() && !standard_input) input->assignment_file = AssignmentBeside(request.name);
+  const bool directory = !standard_input && IsDirectory(request.name);
+  Result<Input> input = directory ? LoadDump(request, request.name, notes) : LoadFile(request, request.name, notes);
+  if (!input.ok()) return input;
+  if (!directory && !standard_input) input->assignment_file = AssignmentBeside(request.name);
+  const Status rebind = RequestRebind(request, *input);
+  if (!rebind.ok()) return rebind.errors();
   return input;
 }
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/base/result.h"
 #include "sim/config/workload_config.h"
 #include "sim/hlo/module.h"
+#include "sim/hlo/rebind.h"
 
 namespace spillway::cli {
 
@@ -16,7 +18,9 @@ struct InputRequest {
   std::string name;               ///< As the user wrote it; "-": standard input.
   std::string chip;               ///< Picks the dump of a workload; may be empty.
   std::string module;             ///< --module: which of several; empty: the largest.
-  std::vector<std::string> bind;  ///< --bind S=8192: picks the dump of a workload.
+  std::vector<std::string> bind;  ///< --bind S=8192: picks the dump of a workload, or what a dump is rewritten for.
+  std::vector<std::string> bind_from;        ///< --bind-from S=8192: what a dump was compiled for.
+  std::vector<std::string> bind_dimensions;  ///< --bind-dimensions q:0,1: what binds; empty: what is no guess.
   std::string variant;            ///< --variant: the compiler of a workload; empty: its default.
 };
 
@@ -24,9 +28,13 @@ struct Input {
   std::string name;  ///< As the user wrote it.
   std::string file;  ///< The file that was read.
   std::unique_ptr<hlo::Module> module;
+  /// Shapes are to be rewritten for these values, which needs the chip: MakeProgram does it, from `compiled`.
+  std::optional<hlo::RebindRequest> rebind;
+  std::unique_ptr<hlo::Module> compiled;  ///< The module as it was read, once `module` is rewritten.
   std::string assignment_file;  ///< XLA's buffer assignment of that module; empty if none.
   std::string llo_directory;    ///< Holds `*final_bundles*`; empty if none.
   std::string chip;             ///< request.chip, else the workload's default chip, else empty.
+  config::SymbolValues symbols;  ///< Of the workload, at this point; empty for other inputs.
   std::vector<config::WorkloadExpectation> expect;  ///< What others measured of this very program.
 };
 

@@ -77,7 +77,11 @@ class Reader {
     map.EachMember("symbols", false,
                    [&](const YamlNode& name, const YamlNode& value) { Symbol(name, value); });
     workload_.chips = map.Texts("chips", true);
-    if (const YamlNode* hlo = map.Get("hlo", false)) SingleVariant(tree, *hlo, map.Text("hlo", false));
+    if (const YamlNode* hlo = map.Get("hlo", false)) {
+      map.Get("bind", false);
+      map.Get("dimensions", false);
+      SingleVariant(tree, *hlo, map.Text("hlo", false));
+    }
     map.EachMember("variants", tree.Find("hlo") == nullptr,
                    [&](const YamlNode& name, const YamlNode& value) { Variant(name, value); });
     if (!workload_.chips.empty()) workload_.default_chip = workload_.chips.front();
@@ -104,8 +108,44 @@ class Reader {
       errors_.push_back(
           ErrorAtNode(hlo.at, "the workload has both 'hlo' and 'variants'", "move it into a variant"));
     }
-    CheckPattern(hlo);
-    workload_.variants.push_back({"default", "", pattern, {}});
+    WorkloadVariant variant;
+    variant.name = "default";
+    variant.hlo = pattern;
+    MapReader map(tree, "the workload", errors_);
+    Binding(map, variant);
+    CheckPattern(hlo, variant);
+    workload_.variants.push_back(std::move(variant));
+  }
+
+  /// `bind: {S: 8192}` and `dimensions: {q: [0]}`.
+  void Binding(MapReader& map, WorkloadVariant& variant) {
+    map.EachMember("bind", false, [&](const YamlNode& key, const YamlNode& value) {
+      std::int64_t number = 0;
+      if (FindNamed(workload_.symbols, key.text) == nullptr)
+        return Unknown(key, "symbol", NamesOf(workload_.symbols));
+      if (!ReadInteger(value, fmt::format("'{}'", key.text), number, errors_)) return;
+      if (number < 2) errors_.push_back(ErrorAtNode(value.at, "a dump is bound at a value of 2 or more"));
+      variant.bind[key.text] = number;
+    });
+    map.EachMember("dimensions", false, [&](const YamlNode& key, const YamlNode& list) {
+      if (list.kind != YamlNode::Kind::kList) {
+        errors_.push_back(
+            ErrorAtNode(list.at, fmt::format("'{}' must be a list, not {}", key.text, DescribeKind(list)),
+                        "for example 'dimensions: {q: [0]}'"));
+      }
+      for (const YamlNode& item : list.children) {
+        std::int64_t number = 0;
+        if (!ReadInteger(item, fmt::format("a dimension of '{}'", key.text), number, errors_)) continue;
+        if (number < 0 || number > 63) {
+          errors_.push_back(ErrorAtNode(item.at, "dimensions count from 0 to 63"));
+          continue;
+        }
+        variant.dimensions[key.text].push_back(static_cast<int>(number));
+      }
+    });
+    const YamlNode* dimensions = map.node().Find("dimensions");
+    if (dimensions != nullptr && map.node().Find("bind") == nullptr)
+      errors_.push_back(ErrorAtNode(dimensions->at, "'dimensions' needs 'bind'"));
   }
 
   void Symbol(const YamlNode& name, const YamlNode& value) {
@@ -148,18 +188,23 @@ class Reader {
         }
       }
     });
+    Binding(map, variant);
     map.Finish();
-    if (const YamlNode* hlo = value.Find("hlo")) CheckPattern(*hlo);
+    if (const YamlNode* hlo = value.Find("hlo")) CheckPattern(*hlo, variant);
     workload_.variants.push_back(std::move(variant));
   }
 
-  void CheckPattern(const YamlNode& hlo) {
+  void CheckPattern(const YamlNode& hlo, const WorkloadVariant& variant) {
     std::vector<std::string> known = NamesOf(workload_.symbols);
     known.push_back("chip");
     Fill(hlo.text, [&](const std::string& name) {
       if (!Contains(known, name)) {
         errors_.push_back(
             ErrorAtNode(hlo.at, fmt::format("'{{{}}}' names no symbol", name), Suggest(name, known)));
+      }
+      if (variant.bind.count(name) > 0) {
+        errors_.push_back(ErrorAtNode(
+            hlo.at, fmt::format("'{{{0}}}' asks for a dump of each {0}, 'bind' for one dump that is rewritten", name)));
       }
       return std::string();
     });
@@ -258,6 +303,8 @@ WorkloadPoint MakePoint(const WorkloadConfig& workload, const std::string& chip,
   point.chip = chip;
   point.variant = variant.name;
   point.symbols = std::move(symbols);
+  point.compiled = variant.bind;
+  point.dimensions = variant.dimensions;
   const fs::path beside = fs::path(workload.file).parent_path();
   point.hlo = (beside / Fill(variant.hlo, [&](const std::string& name) {
                  if (name == "chip") return chip;
@@ -336,6 +383,11 @@ Result<WorkloadPoint> SelectPoint(const WorkloadConfig& workload, const std::str
     if (found == nullptr) break;
     const std::vector<std::int64_t>& values = ValuesOf(*found, symbol);
     if (Contains(values, symbols[symbol.name])) continue;
+    if (found->bind.count(symbol.name) > 0) {
+      if (symbols[symbol.name] > 0) continue;
+      errors.push_back(Error(fmt::format("{}={} is no size", symbol.name, symbols[symbol.name])));
+      continue;
+    }
     errors.push_back(Error(fmt::format("workload '{}', variant '{}', is not compiled for {}={}",
                                        workload.name, found->name, symbol.name, symbols[symbol.name]),
                            fmt::format("there is {} = {}", symbol.name, fmt::join(values, ", "))));

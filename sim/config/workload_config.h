@@ -20,11 +20,16 @@ struct WorkloadSymbol {
   std::int64_t default_value = 0;
 };
 
+/// Entry parameter -> its dimensions that a symbol binds.
+using BoundDimensions = std::map<std::string, std::vector<int>>;
+
 /// The output of one compiler.
 struct WorkloadVariant {
   std::string name, compiler;
   std::string hlo;  ///< File or dump directory beside the workload file; `{chip}` and `{SYMBOL}` to fill in.
   std::map<std::string, std::vector<std::int64_t>> symbols;  ///< Where only some values exist.
+  SymbolValues bind;           ///< `hlo` was compiled for these; other values rewrite its shapes.
+  BoundDimensions dimensions;  ///< Which dimensions `bind` means; empty: as far as that is no guess.
 };
 
 /// A complete dump (buffer assignment, bundles) of one point.
@@ -56,7 +61,7 @@ struct WorkloadConfig {
 
 /// A top-level `hlo` instead of `variants` makes one variant named "default".
 /// Errors: all of the file at once, each at its place: malformed YAML, unknown, duplicate or missing
-/// keys, wrong types, names that are not declared, a `{placeholder}` that is no symbol.
+/// keys, wrong types, names that are not declared, a `{placeholder}` that is no symbol (or one that `bind` rewrites).
 Result<WorkloadConfig> LoadWorkload(const std::string& path);
 
 /// One compiled program of the family.
@@ -65,10 +70,13 @@ struct WorkloadPoint {
   SymbolValues symbols;
   std::string hlo;   ///< Path of the HLO file or dump directory.
   std::string dump;  ///< Directory of the complete dump; empty if there is none.
+  SymbolValues compiled;       ///< WorkloadVariant::bind; symbols not in it have a dump each.
+  BoundDimensions dimensions;
 };
 
 /// `chip` and `variant` empty: the workload's defaults. `binds`: "S=8192", the last of a symbol wins.
-/// Errors: unknown chip, variant or symbol, a value that was not compiled; each says what there is.
+/// Errors: unknown chip, variant or symbol, a value that was not compiled (a symbol in the variant's `bind` may have
+/// any positive value); each says what there is.
 /// Whether the HLO file exists is not looked at.
 Result<WorkloadPoint> SelectPoint(const WorkloadConfig& workload, const std::string& chip,
                                   const std::string& variant, const std::vector<std::string>& binds);

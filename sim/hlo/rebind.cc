@@ -232,6 +232,7 @@ Result<Rebound> Rebind(const Module& module, const RebindRequest& request) {
   Rebound rebound;
   if (const Status status = Binder(module, request, rules).Bind(rebound.bound); !status.ok()) return status.errors();
   solver.Solve(rebound.assumptions);
+  if (Diagnostics errors = rules.CheckOpaque(); !errors.empty()) return errors;
   solver.RequireComplete();
   if (!solver.errors().empty()) return solver.errors();
   if (Diagnostics errors = SettleTheRest(module, request, rules); !errors.empty()) return errors;

@@ -309,8 +309,17 @@ class Editor {
         if (solver_.Changed(dims[d]) && solver_.Old(dims[d]) != length) sizes.push_back(dims[d]);
       }
     }
+    const auto is_length = [&](std::int64_t size) {
+      for (const auto& window : kernel.windows.windows) {
+        for (const KernelWindows::Dimension& d : window) {
+          if (d.length == size) return true;
+        }
+      }
+      return false;
+    };
     for (const int v : sizes) {
-      if (HasNumber(kernel.windows.text, solver_.Old(v))) {
+      // The length of a window stands in the code anyway.
+      if (!is_length(solver_.Old(v)) && HasNumber(kernel.windows.text, solver_.Old(v))) {
         return Fail(instruction, fmt::format("the code of the kernel '{}' has the number {}, which may be the dimension "
                                              "that changes", instruction.name, solver_.Old(v)),
                     "use a dump compiled for the wanted value");

@@ -420,28 +420,54 @@ void DimRules::Bitcast(const Instruction& instruction) {
       from.shape.rank() >= 2 && instruction.shape.rank() >= 2) {
     return Regroup(Physical(from.shape, in, &instruction), Physical(instruction.shape, out, &instruction), &instruction);
   }
-  Regroup(in, out, &instruction);
+  const auto bytes = [&](const Shape& shape, std::vector<int> dims) {
+    const int width = solver_.New(ElementBits(shape.type), &instruction);
+    solver_.Fix(width, &instruction);
+    dims.push_back(width);
+    return dims;
+  };
+  if (ElementBits(from.shape.type) == ElementBits(instruction.shape.type)) return Regroup(in, out, &instruction);
+  Regroup(bytes(from.shape, in), bytes(instruction.shape, out), &instruction);
+}
+
+/// Adjacent pieces named as one array: along one of its dimensions, or as flat bytes.
+bool DimRules::JoinPieces(const Instruction& instruction) {
+  const std::vector<int>& out = Dims(instruction);
+  std::vector<int> flat;
+  for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+    if (Operand(instruction, i).size() == 1) flat.push_back(Operand(instruction, i)[0]);
+  }
+  for (std::size_t d = 0; d < out.size(); ++d) {
+    std::int64_t sum = 0;
+    bool same_rank = true;
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+      const std::vector<int>& part = Operand(instruction, i);
+      same_rank = same_rank && part.size() == out.size();
+      if (same_rank) sum += solver_.Old(part[d]);
+    }
+    if (!same_rank || sum != solver_.Old(out[d])) continue;
+    Concatenate(instruction, static_cast<std::int64_t>(d));
+    return true;
+  }
+  if (flat.empty() || flat.size() != instruction.operands.size()) return false;
+  std::int64_t elements = 0;
+  for (const int part : flat) elements += solver_.Old(part);
+  const int total = solver_.New(elements, &instruction);
+  solver_.Sum(total, std::move(flat), &instruction);
+  const auto bytes = [&](const Shape& shape, std::vector<int> dims) {
+    dims.push_back(solver_.New(ElementBits(shape.type), &instruction));
+    solver_.Fix(dims.back(), &instruction);
+    return dims;
+  };
+  Regroup(bytes(instruction.operands[0]->shape, {total}), bytes(instruction.shape, out), &instruction);
+  return true;
 }
 
 /// False if nothing is known about it.
 bool DimRules::CustomCall(const Instruction& instruction) {
   const std::string_view target = instruction.Attr("custom_call_target").value_or("");
-  const std::vector<int>& out = Dims(instruction);
   if (target == "\"AllocateBuffer\"") return true;
-  if (target == "\"ConcatBitcast\"") {
-    for (std::size_t d = 0; d < out.size(); ++d) {
-      std::int64_t sum = 0;
-      for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-        const std::vector<int>& part = Operand(instruction, i);
-        if (part.size() != out.size()) return false;
-        sum += solver_.Old(part[d]);
-      }
-      if (sum != solver_.Old(out[d])) continue;
-      Concatenate(instruction, static_cast<std::int64_t>(d));
-      return true;
-    }
-    return false;
-  }
+  if (target == "\"ConcatBitcast\"") return JoinPieces(instruction);
   if (!request_.kernel_windows) return false;
   std::optional<KernelWindows> windows = request_.kernel_windows(instruction);
   std::vector<const std::vector<int>*> arrays;

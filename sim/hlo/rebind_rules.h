@@ -70,6 +70,7 @@ class DimRules {
   void Scatter(const Instruction& instruction);
   void Regroup(const std::vector<int>& a, const std::vector<int>& b, const Instruction* where);
   void Bitcast(const Instruction& instruction);
+  bool JoinPieces(const Instruction& instruction);
   bool CustomCall(const Instruction& instruction);
   std::vector<int> Physical(const Shape& shape, const std::vector<int>& dims, const Instruction* where);
   void GroupSlices();

@@ -143,7 +143,7 @@ class Mover {
       source = start->operands[0];
       starts.push_back(start);
     }
-    if (source == nullptr || source->shape.dimensions != join.shape.dimensions) return;
+    if (source == nullptr || hlo::LogicalBytes(source->shape) != hlo::LogicalBytes(join.shape)) return;
     for (const Instruction* start : starts) {
       edits_[start].drop = true;
       edits_[UsersOf(*start)[0]].drop = true;
