@@ -54,6 +54,7 @@ Command InspectCommand() {
   for (Option& option : ChipOptions()) command.options.push_back(std::move(option));
   command.options.push_back(BundlesOption());
   for (Option& option : InputOptions()) command.options.push_back(std::move(option));
+  for (Option& option : RebindOptions()) command.options.push_back(std::move(option));
   command.options.push_back(JsonOption());
   command.notes = {InputNote(), "Without --chip, v6e is assumed."};
   command.examples = {{"spillway inspect attention --what buffers", "every tensor, its memory and its size"},

@@ -121,6 +121,7 @@ Command RunCommand() {
                              false, Complete::kNothing, PlanNames()});
   command.options.push_back(BundlesOption());
   for (Option& option : InputOptions()) command.options.push_back(std::move(option));
+  for (Option& option : RebindOptions()) command.options.push_back(std::move(option));
   command.options.push_back({"output", 'o', "DIR",
                              "write summary, tables, timeline and configuration into DIR", false,
                              Complete::kDirectory});

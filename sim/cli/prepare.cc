@@ -9,6 +9,7 @@
 #include "sim/cli/common_options.h"
 #include "sim/cli/options.h"
 #include "sim/cli/paths.h"
+#include "sim/cli/rebind.h"
 #include "sim/plan/bundle_source.h"
 #include "sim/plan/planner.h"
 
@@ -100,6 +101,7 @@ void LoadAssignment(Prepared& prepared, Diagnostics& messages) {
 }
 
 Status MakeProgram(const PlanRequest& request, Prepared& prepared, Diagnostics& messages) {
+  if (const Status rewritten = ApplyRebind(prepared, messages); !rewritten.ok()) return rewritten.errors();
   plan::PlanInputs inputs;
   inputs.module = prepared.input.module.get();
   inputs.chip = &prepared.chip.config;
