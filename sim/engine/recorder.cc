@@ -247,6 +247,10 @@ timeline::Summary Recorder::TakeSummary(Picos end) {
   Picos guessed = 0;
   for (OpSummary& op : ops_) {
     op.start_ps = std::max<Picos>(op.start_ps, 0);
+    if (const plan::KernelReport* report = program_.ops[static_cast<std::size_t>(&op - ops_.data())].report.get()) {
+      op.slots = report->slot_use;
+      op.steps = report->iterations * op.executions;
+    }
     op.bound = BoundOf(op, summary.hbm_peak_bytes_per_second, chip_);
     if (op.unmodelled) {
       guessed += op.busy_ps;

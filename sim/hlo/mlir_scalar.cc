@@ -11,7 +11,10 @@ constexpr int kMaxDepth = 32;
 constexpr std::int64_t kMaxValue = std::int64_t{1} << 62;
 
 /// True and the wrapped result clear if the exact result fits.
-bool Fits(__int128 exact, std::int64_t& out) {
+// Wide enough for the exact result of one operation on 64-bit values.
+__extension__ using Wide = __int128;
+
+bool Fits(Wide exact, std::int64_t& out) {
   if (exact > kMaxValue || exact < -kMaxValue) return false;
   out = static_cast<std::int64_t>(exact);
   return true;
@@ -154,7 +157,7 @@ ScalarProgram::Value ScalarProgram::Apply(const Node& node, const Values& values
   out.known = true;
   out.assumed = x.assumed || y.assumed;
   std::int64_t a = x.value, b = y.value;
-  __int128 wide = a;
+  Wide wide = a;
   bool divides = node.op == Op::kDiv || node.op == Op::kFloorDiv || node.op == Op::kCeilDiv || node.op == Op::kRem;
   if ((divides && b == 0) || ((node.op == Op::kShl || node.op == Op::kShr) && (b < 0 || b > 62))) return Value();
   switch (node.op) {
@@ -170,7 +173,7 @@ ScalarProgram::Value ScalarProgram::Apply(const Node& node, const Values& values
     case Op::kAnd: wide = a & b; break;
     case Op::kOr: wide = a | b; break;
     case Op::kXor: wide = a ^ b; break;
-    case Op::kShl: wide *= static_cast<__int128>(1) << b; break;
+    case Op::kShl: wide *= static_cast<Wide>(1) << b; break;
     case Op::kShr: wide = a >> b; break;
     case Op::kCompare: wide = Compare(node.constant, a, b) ? 1 : 0; break;
     default: return Value();

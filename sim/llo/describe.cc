@@ -44,6 +44,8 @@ std::string FlagNames(const Kernel& kernel, const FlagSet& flags) {
   return text;
 }
 
+}  // namespace
+
 std::vector<LoopDescription> FindLoops(const Kernel& kernel, const Machine& machine) {
   const std::vector<Block>& blocks = kernel.blocks();
   std::map<std::uint32_t, LoopDescription> by_header;
@@ -71,6 +73,8 @@ std::vector<LoopDescription> FindLoops(const Kernel& kernel, const Machine& mach
   }
   return loops;
 }
+
+namespace {
 
 int InnermostLoop(const std::vector<LoopDescription>& loops, std::uint32_t bundle) {
   int found = -1;

@@ -53,6 +53,9 @@ struct KernelDescription {
   std::vector<std::string> notes;        ///< Assumptions and the reason of an early stop.
 };
 
+/// The loops that `machine` has run through so far.
+std::vector<LoopDescription> FindLoops(const Kernel& kernel, const Machine& machine);
+
 /// Runs the kernel once. Addresses in `options` are ignored: operands get made-up ones, so that each DMA
 /// can be traced to its operand.
 KernelDescription Describe(const Kernel& kernel, MachineOptions options,

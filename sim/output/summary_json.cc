@@ -44,6 +44,7 @@ void VisitOp(Self& op, Visit&& visit) {
   visit("compute_cycles", op.compute_cycles);
   visit("compute_source", op.compute_source);
   visit("bundles", op.bundles);
+  visit("slots", op.slots);
   visit("stall_ps", op.stall_ps);
   visit("bound", op.bound);
   visit("estimated_cycles", op.estimated_cycles);
@@ -141,6 +142,11 @@ class Reader {
   void operator()(const char* key, StallTimes& value) const {
     Object(key, [&](const Reader& reader) { VisitStalls(value, reader); });
   }
+  void operator()(const char* key, std::map<std::string, double>& value) const {
+    Object(key, [&](const Reader& reader) {
+      for (const auto& [name, item] : reader.object_.items()) reader(name.c_str(), value[name]);
+    });
+  }
 
   template <class Body>
   void Object(const char* key, Body&& body) const {
@@ -214,6 +220,7 @@ std::string SummaryJson(const Summary& s, const JsonOptions& options) {
     Json item = Json::object();
     VisitOp(op, Writer{item});
     if (!op.unmodelled) item.erase("why");
+    if (op.slots.empty()) item.erase("slots");
     ops.push_back(std::move(item));
   }
   if (options.buffers) root["buffers"] = Buffers(s);

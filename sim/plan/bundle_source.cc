@@ -7,6 +7,8 @@
 #include <cmath>
 #include <map>
 
+#include "sim/llo/describe.h"
+
 namespace spillway::plan {
 namespace {
 
@@ -92,6 +94,8 @@ struct KernelCode {
   std::shared_ptr<const std::vector<Buffer>> buffers;
   Bytes granule = 32;
   std::string op;
+  std::shared_ptr<const llo::Utilization> utilization;  // null: the dump has no table
+  std::shared_ptr<KernelReport> report;
 };
 
 class BundleSource final : public ActionSource {
@@ -141,19 +145,32 @@ class BundleSource final : public ActionSource {
         return true;
       case Event::Kind::kCall: return Next(action);
       case Event::Kind::kError: failure_ = fmt::format("'{}': {}", code_->op, event_.message); return false;
-      case Event::Kind::kEnd: return false;
+      case Event::Kind::kEnd: Report(); return false;
     }
     return false;
+  }
+
+  void Report() {
+    const llo::Kernel& kernel = *code_->kernel;
+    std::int64_t most = 0;
+    for (const llo::LoopDescription& loop : llo::FindLoops(kernel, machine_)) {
+      if (loop.depth > 0 || loop.bundles <= most) continue;
+      most = loop.bundles;
+      code_->report->iterations = loop.iterations;
+    }
+    if (!code_->utilization) return;
+    for (const llo::SlotUse& use : llo::ExecutedUse(kernel, machine_.block_runs(), *code_->utilization)) {
+      code_->report->slot_use[use.slot] = use.share;
+    }
   }
 
   // Which rows a gather reads is data: in the dump every index is 0. A descriptor that reads one place again and
   // again into changing places is spread over its buffer, as the planner does without bundles.
   void SpreadGatheredRows(Transfer& transfer) {
     if (transfer.direction != Direction::kHbmToVmem || transfer.buffer < 0) return;
-    Site& site = sites_[event_.dma.site];
-    const bool repeated = site.source == event_.dma.source && site.destination != event_.dma.destination;
-    site.source = event_.dma.source;
-    site.destination = event_.dma.destination;
+    LastRead& last = last_reads_[transfer.buffer];
+    const bool repeated = last.source == event_.dma.source && last.destination != event_.dma.destination;
+    last = {event_.dma.source, event_.dma.destination};
     if (!repeated) return;
     const Buffer& buffer = (*code_->buffers)[static_cast<std::size_t>(transfer.buffer)];
     const Bytes span = (transfer.chunks - 1) * transfer.stride + (transfer.outer - 1) * transfer.outer_stride +
@@ -164,13 +181,13 @@ class BundleSource final : public ActionSource {
     transfer.address += static_cast<std::int64_t>(++spread_ * 0x9e3779b97f4a7c15ULL % static_cast<std::uint64_t>(places)) * kRow;
   }
 
-  struct Site {
+  struct LastRead {
     std::int64_t source = -1, destination = -1;
   };
 
   std::shared_ptr<const KernelCode> code_;
   llo::Machine machine_;
-  std::map<int, Site> sites_;
+  std::map<int, LastRead> last_reads_;  // by buffer
   std::uint64_t spread_ = 0;
   Event event_;
   bool have_event_ = false;
@@ -265,6 +282,9 @@ void AttachBundles(Program& program, const llo::Dump& dump, const config::ChipCo
         return;
       }
     }
+    Result<llo::Utilization> utilization = dump.LoadUtilization(op.name, *code->kernel);
+    if (utilization.ok()) code->utilization = std::make_shared<llo::Utilization>(std::move(utilization).value());
+    op.report = code->report = std::make_shared<KernelReport>();
     op.compute_source = ComputeSource::kBundles;
     op.unmodelled = false;
     op.why.clear();

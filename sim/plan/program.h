@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,6 +79,12 @@ struct Buffer {
   int alias_of = -1;               ///< Same storage as that buffer (in-place update, while carry).
 };
 
+/// What an action source knows at its end beyond its actions.
+struct KernelReport {
+  std::int64_t iterations = 0;                 ///< Of the outermost loop in which it spends most bundles.
+  std::map<std::string, double> slot_use;      ///< Share of the slots of each unit in use, 0..1 ("VALU").
+};
+
 /// How sure the compute cycles of an op are.
 enum class ComputeSource : std::uint8_t { kNone, kBundles, kModel, kHint };
 
@@ -98,6 +105,7 @@ struct Op {
   std::vector<int> hbm_reads, hbm_writes, vmem_reads, vmem_writes;  ///< Buffers.
   std::vector<int> arguments;      ///< Buffers of its operands, then of its results, as the compiled
                                    ///< kernel takes them (tuples flattened); -1: no memory of its own.
+  std::shared_ptr<KernelReport> report;  ///< Filled by its source when a run ends it; may be null.
   double error_band = 0;           ///< Relative error of compute cycles by cross-validation; 0 unknown.
 };
 

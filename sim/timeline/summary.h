@@ -2,6 +2,7 @@
 // The figures of one run: what `run --json` prints (schema spillway.summary/1).
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct OpSummary {
   std::string why;                     ///< Reason if unmodelled.
   double error_band = 0;
   Bytes scoped_vmem_bytes = 0;
+  std::map<std::string, double> slots;  ///< With bundles: share of each unit's slots in use, 0..1.
 };
 
 struct BufferSummary {
