@@ -10,10 +10,10 @@ namespace {
 constexpr int kMaxDepth = 32;
 constexpr std::int64_t kMaxValue = std::int64_t{1} << 62;
 
-/// True and the wrapped result clear if the exact result fits.
 // Wide enough for the exact result of one operation on 64-bit values.
 __extension__ using Wide = __int128;
 
+/// True and the wrapped result clear if the exact result fits.
 bool Fits(Wide exact, std::int64_t& out) {
   if (exact > kMaxValue || exact < -kMaxValue) return false;
   out = static_cast<std::int64_t>(exact);
