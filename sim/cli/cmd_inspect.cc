@@ -7,6 +7,7 @@
 #include "sim/cli/prepare.h"
 #include "sim/cli/program_view.h"
 #include "sim/cli/session.h"
+#include "sim/cli/vmem_view.h"
 
 namespace spillway::cli {
 namespace {
@@ -25,12 +26,22 @@ ExitCode RunInspect(Session& session, const Arguments& arguments) {
   ViewStyle style;
   style.width = TerminalWidth();
   style.unicode = LocaleIsUtf8();
+  if (what == "vmem") {
+    plan::PlanInputs inputs;
+    inputs.module = prepared->input.module.get();
+    inputs.chip = &prepared->chip.config;
+    inputs.assignment = prepared->assignment ? &*prepared->assignment : nullptr;
+    const Result<explain::VmemReport> report = explain::VmemOf(inputs, prepared->program, prepared->input.symbols);
+    if (!report.ok()) return session.Fail(report.errors());
+    const View view = ViewVmemReport(*report, style);
+    session.out.Write(arguments.Has("json") ? view.json : view.text);
+    return kExitDone;
+  }
   const View view = what == "buffers"   ? ViewBuffers(prepared->program, style)
                     : what == "program" ? ViewProgram(prepared->program, style)
                     : what == "bundles"
                         ? ViewBundles(prepared->program, *prepared->bundles, prepared->chip.config)
-                    : what == "vmem" ? ViewVmem(prepared->program, prepared->chip.config, style)
-                                     : ViewOps(prepared->program, style);
+                        : ViewOps(prepared->program, style);
   session.out.Write(arguments.Has("json") ? view.json : view.text);
   return kExitDone;
 }
@@ -45,7 +56,7 @@ Command InspectCommand() {
   command.options = {{"what",
                       0,
                       "WHAT",
-                      "ops (default), buffers, program (kernels, transfers, loops), vmem (its use, op by op) "
+                      "ops (default), buffers, program (kernels, transfers, loops), vmem (who holds it, op by op, and what could stay in it) "
                       "or bundles (the "
                       "compiler's code: loops, DMAs, waits, slots)",
                       false,

@@ -5,7 +5,7 @@ namespace spillway::cli {
 
 const std::vector<Command>& Commands() {
   static const std::vector<Command> commands = {
-      RunCommand(),    InspectCommand(), SweepCommand(), MergeCommand(),    CheckCommand(),  ExportCommand(),
+      RunCommand(),    InspectCommand(), ExplainCommand(), CompareCommand(), SweepCommand(), MergeCommand(), CheckCommand(), ExportCommand(),
       ReportCommand(), ListCommand(),    HelpCommand(),  CompletionCommand(),
   };
   return commands;

@@ -14,6 +14,8 @@ const std::vector<Command>& Commands();
 // One file each: cmd_NAME.cc.
 Command RunCommand();
 Command InspectCommand();
+Command ExplainCommand();
+Command CompareCommand();
 Command CheckCommand();
 Command ExportCommand();
 Command ReportCommand();

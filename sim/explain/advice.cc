@@ -48,7 +48,7 @@ void AdviseLayout(const Dataflow& flow, Boundary& boundary) {
   const Relayout relayout = RelayoutOf(flow, boundary);
   const std::string change = relayout.from.empty() ? "changes the layout" : fmt::format("turns layout {} into {}", relayout.from, relayout.to);
   if (!relayout.makes) {
-    boundary.reason = fmt::format("{} reads it only to change its layout: it {}", Name(flow, relayout.op), change.substr(0));
+    boundary.reason = fmt::format("{} reads it only to change its layout: it {}", Name(flow, relayout.op), change);
     std::vector<int> beyond;
     for (int element = 0; element < 4; ++element) {
       const int made = flow.Made(relayout.op, element);
@@ -66,13 +66,17 @@ void AdviseLayout(const Dataflow& flow, Boundary& boundary) {
   const std::string source = copy != nullptr && !copy->operands.empty() ? std::string(copy->operands[0]->name) : "its operand";
   boundary.reason = fmt::format("{} made it only to change the layout of '{}': it {}", Name(flow, relayout.op), source, change);
   std::string operands;
+  bool contracted = false;
   for (const Value& entry : flow.Entries(boundary.tensor)) {
+    contracted |= IsContracted(flow, entry);
     const int parameter = flow.graph(entry.op).nodes[static_cast<std::size_t>(entry.node)].parameter;
     operands += fmt::format("{}operand {} of '{}'", operands.empty() ? "" : ", ", parameter, flow.op(entry.op).name);
     if (operands.size() > 120) break;
   }
-  boundary.advice = fmt::format("change {} to take layout {} (transpose the contraction instead of the array), or produce '{}' in {}",
-                                operands.empty() ? "its user" : operands, relayout.from, source, relayout.to);
+  boundary.advice = fmt::format("let {} take layout {} ({}), or produce '{}' in {}",
+                                operands.empty() ? "its user" : operands, relayout.from,
+                                contracted ? "swap the operand's dimensions in the contraction instead of in memory" : "compute in that dimension order",
+                                source, relayout.to);
 }
 
 void AdviseMeeting(const Dataflow& flow, Boundary& boundary) {

@@ -13,6 +13,9 @@ namespace {
 /// two kernels take are one read).
 constexpr double kReadAgain = 1.5;
 
+/// Scalars and the like: what moves them costs nothing worth a line.
+constexpr Bytes kSmall = Bytes{4} << 10;
+
 class Finder {
  public:
   Finder(const Dataflow& flow, const Surroundings& surroundings)
@@ -22,13 +25,14 @@ class Finder {
     std::vector<Boundary> found, arguments;
     for (std::size_t i = 0; i < flow_.tensors().size(); ++i) {
       const Tensor& tensor = flow_.tensors()[i];
-      if (BufferOf(tensor).space != plan::Space::kHbm) continue;
+      if (BufferOf(tensor).space != plan::Space::kHbm || BufferOf(tensor).allocated_bytes < kSmall) continue;
       if (around_.hbm_bytes[static_cast<std::size_t>(tensor.buffer)] <= 0) continue;
       Boundary boundary;
       boundary.tensor = static_cast<int>(i);
       boundary.buffer = tensor.buffer;
       boundary.producer = flow_.Maker(boundary.tensor);
       boundary.consumers = flow_.Consumers(boundary.tensor);
+      DropInPlace(tensor, boundary);
       for (const Use& use : tensor.uses) Touch(boundary, use.op);
       if (tensor.producer >= 0) {
         Touch(boundary, tensor.producer);
@@ -57,11 +61,17 @@ class Finder {
     if (at == boundary.touching.end() || *at != op) boundary.touching.insert(at, op);
   }
 
+  /// An update in place does not read what it leaves alone.
+  void DropInPlace(const Tensor& tensor, Boundary& boundary) const {
+    auto updates = [&](int op) { return op == tensor.producer; };
+    boundary.consumers.erase(std::remove_if(boundary.consumers.begin(), boundary.consumers.end(), updates), boundary.consumers.end());
+  }
+
   bool IsReadAgain(const Tensor& tensor, const Boundary& boundary) const {
     std::set<int> readers;
     for (const Use& use : tensor.uses) readers.insert(use.op);
     const double bytes = static_cast<double>(BufferOf(tensor).allocated_bytes);
-    return readers.size() > 1 && !boundary.consumers.empty() &&
+    return readers.size() > 1 && boundary.consumers.size() > 1 &&
            static_cast<double>(around_.read_bytes[static_cast<std::size_t>(tensor.buffer)]) > kReadAgain * bytes;
   }
 

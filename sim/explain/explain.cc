@@ -7,6 +7,7 @@
 
 #include "sim/engine/simulate.h"
 #include "sim/explain/replay.h"
+#include "sim/plan/plan_check.h"
 #include "sim/plan/resident.h"
 
 namespace spillway::explain {
@@ -19,6 +20,7 @@ struct Measured {
   std::vector<std::map<int, Bytes>> read, written;   ///< [op][root].
   std::vector<Bytes> read_by_buffer, written_by_buffer;
   std::map<int, Picos> exposed;                      ///< By root.
+  std::map<int, Picos> waited;                       ///< For the transfers of an asynchronous op.
   std::int64_t transfers = 0;
 };
 
@@ -28,10 +30,14 @@ class Explainer {
       : inputs_(inputs), program_(*inputs.program), flow_(*inputs.module, *inputs.program) {}
 
   Result<Report> Run() {
-    Result<engine::RunResult> base = Simulate(program_, true);
-    if (!base.ok()) return base.errors();
-    report_.summary = base->summary;
-    Measure(*base);
+    if (inputs_.replay) {
+      Result<engine::RunResult> base = Simulate(program_, true);
+      if (!base.ok()) return base.errors();
+      report_.summary = base->summary;
+      Measure(*base);
+    } else {
+      CountOnly();
+    }
     plan::PlanInputs plan_inputs;
     plan_inputs.module = inputs_.module;
     plan_inputs.chip = inputs_.chip;
@@ -40,7 +46,7 @@ class Explainer {
     if (!around.ok()) return around.errors();
     boundaries_ = FindBoundaries(flow_, *around);
     Lines();
-    if (inputs_.costs) {
+    if (inputs_.replay) {
       if (Status priced = Price(plan_inputs); !priced.ok()) return priced.errors();
     }
     report_.complete = report_.summary.complete && !Interrupted();
@@ -62,13 +68,16 @@ class Explainer {
     measured_.written.resize(program_.ops.size());
     measured_.read_by_buffer.resize(program_.buffers.size());
     measured_.written_by_buffer.resize(program_.buffers.size());
-    std::map<int, int> carried;   // Flow -> root buffer.
+    std::map<int, int> carried, issuer;   // Flow -> root buffer, op.
     for (const Slice& slice : run.timeline.slices) {
       if (slice.kind != "dma_read" && slice.kind != "dma_write") continue;
       ++measured_.transfers;
       const int root = flow_.Root(slice.buffer);
       if (root < 0 || slice.op < 0) continue;
-      if (slice.flow != 0) carried[slice.flow] = root;
+      if (slice.flow != 0) {
+        carried[slice.flow] = root;
+        issuer[slice.flow] = slice.op;
+      }
       const bool read = slice.kind == "dma_read";
       (read ? measured_.read : measured_.written)[static_cast<std::size_t>(slice.op)][root] += slice.bytes;
       (read ? measured_.read_by_buffer : measured_.written_by_buffer)[static_cast<std::size_t>(root)] += slice.bytes;
@@ -76,7 +85,35 @@ class Explainer {
     for (const Slice& slice : run.timeline.slices) {
       if (slice.kind != "wait" || slice.flow == 0) continue;
       auto at = carried.find(slice.flow);
-      if (at != carried.end()) measured_.exposed[at->second] += slice.end - slice.start;
+      if (at == carried.end()) continue;
+      measured_.exposed[at->second] += slice.end - slice.start;
+      const int op = issuer[slice.flow];
+      if (flow_.IsAsync(op)) measured_.waited[op] += slice.end - slice.start;
+    }
+  }
+
+  /// Bytes without time.
+  void CountOnly() {
+    measured_.read.resize(program_.ops.size());
+    measured_.read_by_buffer.resize(program_.buffers.size());
+    measured_.written_by_buffer.resize(program_.buffers.size());
+    const plan::HbmTraffic traffic = plan::CountHbm(program_);
+    for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
+      const auto root = static_cast<std::size_t>(flow_.Root(static_cast<int>(i)));
+      measured_.read_by_buffer[root] += traffic.read_by_buffer[i];
+      measured_.written_by_buffer[root] += traffic.written_by_buffer[i];
+    }
+    timeline::Summary& summary = report_.summary;
+    summary.module = program_.module;
+    summary.chip = inputs_.chip->name;
+    summary.plan = program_.plan;
+    summary.hbm_read_bytes = traffic.read_bytes;
+    summary.hbm_write_bytes = traffic.write_bytes;
+    for (const plan::Op& op : program_.ops) {
+      timeline::OpSummary line;
+      line.name = op.name;
+      summary.ops.push_back(std::move(line));
+      if (op.unmodelled) summary.unmodelled_ops.push_back(op.name);
     }
   }
 
@@ -149,12 +186,42 @@ class Explainer {
     return run->summary.makespan_ps;
   }
 
+  /// Time that one execution of `op` takes by itself, beside the copies under way then.
+  Result<Picos> BusyAlone(const plan::Program& excerpt, int op) const {
+    const Result<engine::RunResult> run = Simulate(excerpt, false);
+    if (!run.ok()) return run.errors();
+    const timeline::OpSummary& ran = run->summary.ops[static_cast<std::size_t>(op)];
+    return ran.busy_ps / std::max<std::int64_t>(ran.executions, 1);
+  }
+
+  /// What the kernels that touch the tensor take less without its transfers, and the waits for its copies.
+  Result<Picos> SavedInExcerpts(const Boundary& boundary) {
+    Picos saved = 0;
+    for (int op : boundary.touching) {
+      if (flow_.IsAsync(op)) {
+        auto waited = measured_.waited.find(op);
+        if (waited != measured_.waited.end()) saved += waited->second;
+        continue;
+      }
+      const plan::Program excerpt = Excerpt(program_, {op});
+      auto with = alone_.find(op);
+      if (with == alone_.end()) {
+        const Result<Picos> busy = BusyAlone(excerpt, op);
+        if (!busy.ok()) return busy.errors();
+        with = alone_.emplace(op, *busy).first;
+      }
+      const Result<Picos> without = BusyAlone(WithoutTraffic(excerpt, {boundary.buffer}), op);
+      if (!without.ok()) return without.errors();
+      saved += report_.summary.ops[static_cast<std::size_t>(op)].executions * (with->second - *without);
+    }
+    return saved;
+  }
+
   Status Price(const plan::PlanInputs& plan_inputs) {
     std::set<int> all;
     const std::int64_t transfers = measured_.transfers * static_cast<std::int64_t>(boundaries_.size());
     const bool whole = transfers <= kWholeReplayTransfers, bundles = FromBundles();
     const Picos base = report_.summary.makespan_ps;
-    std::map<std::set<int>, Picos> excerpts;
     for (std::size_t i = 0; i < boundaries_.size() && !Interrupted(); ++i) {
       const Boundary& boundary = boundaries_[i];
       BoundaryLine& line = report_.boundaries[i];
@@ -174,17 +241,9 @@ class Explainer {
         line.method = CostMethod::kWhole;
         continue;
       }
-      const std::set<int> ops(boundary.touching.begin(), boundary.touching.end());
-      const plan::Program excerpt = Excerpt(program_, ops);
-      auto known = excerpts.find(ops);
-      if (known == excerpts.end()) {
-        Result<engine::RunResult> with = Simulate(excerpt, false);
-        if (!with.ok()) return with.errors();
-        known = excerpts.emplace(ops, with->summary.makespan_ps).first;
-      }
-      Result<engine::RunResult> without = Simulate(WithoutTraffic(excerpt, {boundary.buffer}), false);
-      if (!without.ok()) return without.errors();
-      line.spill_cost_ps = known->second - without->summary.makespan_ps;
+      Result<Picos> saved = SavedInExcerpts(boundary);
+      if (!saved.ok()) return saved.errors();
+      line.spill_cost_ps = *saved;
       line.method = CostMethod::kExcerpt;
     }
     if (all.empty() || Interrupted()) return Done{};
@@ -198,6 +257,7 @@ class Explainer {
   const plan::Program& program_;
   const Dataflow flow_;
   Measured measured_;
+  std::map<int, Picos> alone_;          ///< Op -> BusyAlone with all its transfers.
   std::vector<Boundary> boundaries_;
   Report report_;
 };

@@ -22,7 +22,7 @@ struct ExplainInputs {
   const config::ChipConfig* chip = nullptr;
   const plan::BufferAssignment* assignment = nullptr;   ///< May be null.
   const plan::Program* program = nullptr;               ///< As compiled; planned from `module`.
-  bool costs = true;                                    ///< False: no what-if replays.
+  bool replay = true;                                   ///< False: verdicts only, nothing is replayed: no times, no costs.
   const std::atomic<bool>* interrupted = nullptr;
 };
 
@@ -39,7 +39,7 @@ enum class CostMethod {
   kNone,       ///< Not asked for, or interrupted.
   kResident,   ///< The whole program, and the plan `resident` that keeps this tensor.
   kWhole,      ///< The whole program, and the same with the tensor's transfers done at once.
-  kExcerpt,    ///< The kernels that touch the tensor and the copies under way then, with and without its transfers.
+  kExcerpt,    ///< Each kernel that touches the tensor once, beside the copies under way then, with and without its transfers.
 };
 const char* CostMethodName(CostMethod method);
 

@@ -130,12 +130,13 @@ MeetingPoint Classify(const Dataflow& flow, const Value& reduce, const Value& at
   return point;
 }
 
-int Strength(Meeting meeting) {
-  switch (meeting) {
-    case Meeting::kSoftmax: return 4;
-    case Meeting::kVariance: return 3;
-    case Meeting::kSoftmaxResult: return 2;
-    case Meeting::kNormalisation: return 1;
+/// Of several meetings the one with the most far-reaching advice counts.
+int Strength(const MeetingPoint& point) {
+  switch (point.meeting) {
+    case Meeting::kSoftmax: return point.contracted ? 6 : 5;
+    case Meeting::kVariance: return 4;
+    case Meeting::kSoftmaxResult: return 3;
+    case Meeting::kNormalisation: return point.contracted ? 2 : 1;
     case Meeting::kNone: return 0;
   }
   return 0;
@@ -176,7 +177,7 @@ bool ChangesOrder(const plan::FusedGraph& graph, const plan::GraphNode& node) {
 MeetingPoint FindMeeting(const Dataflow& flow, int tensor) {
   MeetingPoint best;
   const auto offer = [&](const MeetingPoint& point) {
-    if (Strength(point.meeting) > Strength(best.meeting)) best = point;
+    if (Strength(point) > Strength(best)) best = point;
   };
   const Values origins = OriginsOf(flow, tensor);
   Values own;   // Reductions that the tensor is the result of.

@@ -84,6 +84,7 @@ std::vector<Item> Keep(const std::vector<Item>& items, const std::set<int>& ops,
     if (item.kind == Item::Kind::kLoop) {
       Item loop = item;
       loop.body = Keep(item.body, ops, tokens);
+      loop.trips = std::min<std::int64_t>(loop.trips, 1);
       if (!loop.body.empty()) kept.push_back(std::move(loop));
     } else if (item.kind == Item::Kind::kKernel ? ops.count(item.op) != 0 : tokens.count(item.token) != 0) {
       kept.push_back(item);

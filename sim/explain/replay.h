@@ -14,7 +14,8 @@ namespace spillway::explain {
 /// `program` must outlive the result.
 plan::Program WithoutTraffic(const plan::Program& program, const std::set<int>& buffers);
 
-/// Only the items of `ops` (kernels) and the asynchronous copies that are under way while one of them runs.
+/// Only the items of `ops` (kernels) and the asynchronous copies that are under way while one of them runs; one trip of
+/// every loop.
 plan::Program Excerpt(const plan::Program& program, const std::set<int>& ops);
 
 }  // namespace spillway::explain

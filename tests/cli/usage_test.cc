@@ -30,7 +30,7 @@ TEST_CASE("what the short help suggests works") {
 TEST_CASE("the help texts are the approved ones") {
   // Accept a change with: spillway help COMMAND > tests/cli/help/COMMAND.txt
   for (const std::string command :
-       {"run", "inspect", "sweep", "merge", "check", "export", "report", "list", "help", "completion"}) {
+       {"run", "inspect", "explain", "compare", "sweep", "merge", "check", "export", "report", "list", "help", "completion"}) {
     CAPTURE(command);
     CHECK(Run({"help", command}).out == Slurp(SPILLWAY_SOURCE_DIR "/tests/cli/help/" + command + ".txt"));
   }
