@@ -6,6 +6,7 @@
 #include "sim/engine/core.h"
 #include "sim/engine/sim_context.h"
 #include "sim/engine/time.h"
+#include "sim/model/hbm_memory.h"
 
 namespace spillway::engine {
 
@@ -13,7 +14,7 @@ Result<RunResult> Simulate(const plan::Program& program, const config::ChipConfi
                            const SimulateOptions& options) {
   const VmemOccupancy vmem(program);
   Diagnostics errors;
-  for (const Status& status : {vmem.Check(chip), CheckHbm(program, chip)}) {
+  for (const Status& status : {model::CheckHbm(chip.hbm), vmem.Check(chip), CheckHbm(program, chip)}) {
     if (!status.ok()) errors.insert(errors.end(), status.errors().begin(), status.errors().end());
   }
   if (!errors.empty()) return errors;

@@ -104,7 +104,10 @@ int HbmMemory::Start(Picos now, const Access& access) {
   const AccessShape shape(map_, access, &patterns_);
   int channels = 0;
   for (int channel = 0; channel < map_.channels(); ++channel) channels += shape.share(channel).bursts > 0 ? 1 : 0;
-  if (in_progress_++ == 0) busy_since_ = now;
+  if (in_progress_++ == 0) {
+    busy_since_ = window_start_ = now;
+    window_bursts_[0] = window_bursts_[1] = 0;
+  }
   if (channels == 0) {
     ending_.insert({now, id});
     return id;
@@ -135,9 +138,15 @@ Picos HbmMemory::NextEvent() const {
 void HbmMemory::RollWindow(Picos now) {
   if (now - window_start_ < kRateWindow) return;
   const double seconds = static_cast<double>(now - window_start_) / static_cast<double>(kPicosPerSecond);
+  // Bursts are counted when they are taken in; what the pins cannot have moved yet belongs to the next window.
+  const auto room = static_cast<double>(now - window_start_) / static_cast<double>(std::max(config_.timing.burst, tck_)) *
+                    static_cast<double>(config_.channels);
+  const auto taken = static_cast<double>(window_bursts_[0] + window_bursts_[1]);
+  const double served = taken > room ? room / taken : 1.0;
   for (int i = 0; i < 2; ++i) {
-    rate_[i] = static_cast<double>(window_bursts_[i] * config_.burst_bytes) / seconds;
-    window_bursts_[i] = 0;
+    const auto bursts = static_cast<std::int64_t>(static_cast<double>(window_bursts_[i]) * served);
+    rate_[i] = static_cast<double>(bursts * config_.burst_bytes) / seconds;
+    window_bursts_[i] -= bursts;
   }
   window_start_ = now;
 }

@@ -9,6 +9,9 @@
 namespace spillway::model {
 namespace {
 
+// Mixes of unlike streams may hardly repeat: when less than 5 in 8 of a sample was known, numbering states costs more
+// than it saves, and the next batches do without.
+constexpr int kSample = 1024, kEnough = 640, kPause = 4096;
 constexpr std::size_t kMaxEdges = 1 << 17, kMaxTimes = 1 << 15, kFirstSlots = 1 << 10;
 
 std::uint64_t Hash(const std::uint64_t* words, std::size_t count) {
@@ -37,12 +40,17 @@ const RowRun& RunAt(const Batch& current, const Batch& next, std::size_t i) {
 }  // namespace
 
 std::size_t ServiceCache::TimesHash::operator()(const Times& times) const {
-  std::uint64_t h = times.size();
-  for (const std::int32_t time : times) {
-    h = (h ^ static_cast<std::uint32_t>(time)) * 0x9fb21c651e98df25ULL;
-    h ^= h >> 29;
+  // Four independent chains: the multiplications overlap.
+  std::uint64_t h[4] = {times.size(), 1, 2, 3};
+  std::size_t i = 0;
+  for (; i + 4 <= times.size(); i += 4) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      h[k] = (h[k] ^ static_cast<std::uint32_t>(times[i + k])) * 0x9fb21c651e98df25ULL;
+      h[k] ^= h[k] >> 29;
+    }
   }
-  return static_cast<std::size_t>(h);
+  for (; i < times.size(); ++i) h[0] = (h[0] ^ static_cast<std::uint32_t>(times[i])) * 0x9fb21c651e98df25ULL;
+  return static_cast<std::size_t>(Hash(h, 4));
 }
 
 ServiceCache::ServiceCache(const DramDevice& device)
@@ -61,37 +69,39 @@ void ServiceCache::Clear() {
 
 std::int32_t ServiceCache::Intern(const DramDevice& device, int origin, Ticks at) {
   const DramClocks& c = device.clocks_;
-  Times times;
-  times.reserve(device.banks_.size() * 4 + device.groups_.size() * 3 + device.stacks_.size() * 2 + 6);
+  scratch_.resize(device.banks_.size() * 4 + device.groups_.size() * 3 + device.stacks_.size() * 2 + 6);
+  std::int32_t* out = scratch_.data();
   for (int i = 0; i < device.banks(); ++i) {
     const DramDevice::Bank& bank = device.bank(i ^ origin);
-    times.push_back(Relative(bank.act_ok, at, 0));
+    *out++ = Relative(bank.act_ok, at, 0);
     // Of a closed bank ACT sets the rest.
     const bool open = bank.row >= 0;
-    times.push_back(open ? Relative(bank.pre_ok, at, 0) : -1);
-    times.push_back(open ? Relative(bank.read_ok, at, 0) : 0);
-    times.push_back(open ? Relative(bank.write_ok, at, 0) : 0);
+    *out++ = open ? Relative(bank.pre_ok, at, 0) : -1;
+    *out++ = open ? Relative(bank.read_ok, at, 0) : 0;
+    *out++ = open ? Relative(bank.write_ok, at, 0) : 0;
   }
   const Ticks after_write = c.cwl + c.burst;
   const std::size_t group_origin = static_cast<std::size_t>(device.GroupOf(origin));
   for (std::size_t i = 0; i < device.groups_.size(); ++i) {
     const DramDevice::Group& group = device.groups_[i ^ group_origin];
-    times.push_back(Relative(group.act, at, -c.rrd_l));
-    times.push_back(Relative(group.read, at, -c.ccd_l));
-    times.push_back(Relative(group.write, at, -std::max(after_write + c.wtr_l, c.ccd_l)));
+    *out++ = Relative(group.act, at, -c.rrd_l);
+    *out++ = Relative(group.read, at, -c.ccd_l);
+    *out++ = Relative(group.write, at, -std::max(after_write + c.wtr_l, c.ccd_l));
   }
   const std::size_t stack_origin = static_cast<std::size_t>(device.StackOf(origin));
   for (std::size_t i = 0; i < device.stacks_.size(); ++i) {
     const DramDevice::Group& stack = device.stacks_[i ^ stack_origin];
-    times.push_back(Relative(stack.read, at, -std::max({c.rtw, c.ccd_s, c.ccd_r})));
-    times.push_back(Relative(stack.write, at, -std::max({after_write + c.wtr_s, c.ccd_s, c.ccd_r})));
+    *out++ = Relative(stack.read, at, -std::max({c.rtw, c.ccd_s, c.ccd_r}));
+    *out++ = Relative(stack.write, at, -std::max({after_write + c.wtr_s, c.ccd_s, c.ccd_r}));
   }
-  for (const Ticks act : device.last_acts_) times.push_back(Relative(act, at, -std::max(c.faw, c.rrd_s)));
-  times.push_back(Relative(device.last_row_command_, at, -1));
-  times.push_back(Relative(device.last_refresh_bank_, at, -c.rrefd));
-  const auto [place, inserted] = ids_.emplace(std::move(times), static_cast<std::int32_t>(times_.size()));
-  if (inserted) times_.push_back(&place->first);
-  return place->second;
+  for (const Ticks act : device.last_acts_) *out++ = Relative(act, at, -std::max(c.faw, c.rrd_s));
+  *out++ = Relative(device.last_row_command_, at, -1);
+  *out++ = Relative(device.last_refresh_bank_, at, -c.rrefd);
+  const auto known = ids_.find(scratch_);
+  if (known != ids_.end()) return known->second;
+  const auto id = static_cast<std::int32_t>(times_.size());
+  times_.push_back(&ids_.emplace(scratch_, id).first->first);
+  return id;
 }
 
 void ServiceCache::Release(DramDevice& device, HeldTimes& held) const {
@@ -230,10 +240,15 @@ void ServiceCache::Learn(DramDevice& device, HeldTimes& held, const Batch& curre
 void ServiceCache::Serve(DramDevice& device, HeldTimes& held, const Batch& current, const Batch& next,
                          std::vector<int>& refreshes, Ticks start, bool want_ends, ServiceResult& result) {
   constexpr std::size_t kMostRuns = 4096;
-  if (current.runs.size() + next.runs.size() > kMostRuns || device.banks() > 1 << 14) {
+  if (paused_ > 0 || current.runs.size() + next.runs.size() > kMostRuns) {
+    paused_ = std::max(0, paused_ - 1);
     Release(device, held);
     transitions_.Serve(device, current, next, refreshes, start, result);
     return;
+  }
+  if (++sampled_ == kSample) {
+    if (sample_hits_ < kEnough) paused_ = kPause;
+    sampled_ = sample_hits_ = 0;
   }
   if (held.id >= 0 && held.at != start) Release(device, held);
   if (held.id < 0) held = {Intern(device, current.runs.front().bank, start), current.runs.front().bank, start};
@@ -241,11 +256,10 @@ void ServiceCache::Serve(DramDevice& device, HeldTimes& held, const Batch& curre
   const std::uint64_t hash = Hash(key_.data(), key_.size());
   const Edge* edge = Find(hash);
   if (edge == nullptr) {
-    ++misses_;
     Learn(device, held, current, next, refreshes, start, hash, result);
     return;
   }
-  ++hits_;
+  ++sample_hits_;
   result.last_cas = start + edge->last_cas;
   const std::int32_t* out = &out_words_[edge->out_begin];
   if (want_ends) {

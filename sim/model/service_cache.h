@@ -33,8 +33,6 @@ class ServiceCache {
   /// Grown too large: release every device and Clear().
   bool full() const;
   void Clear();
-  std::int64_t hits() const { return hits_; }
-  std::int64_t misses() const { return misses_; }
   std::int64_t batches_served() const { return transitions_.misses(); }
 
  private:
@@ -68,7 +66,8 @@ class ServiceCache {
   std::vector<std::uint64_t> key_words_;
   std::vector<std::int32_t> out_words_;  ///< data_end per run; {bank, run or kNobody} per changed row; refreshes left.
   std::vector<std::int32_t> slots_;     ///< Open addressing, -1: free.
-  std::int64_t hits_ = 0, misses_ = 0;
+  int sampled_ = 0, sample_hits_ = 0, paused_ = 0;
+  Times scratch_;
   // Of the batch being looked up.
   std::vector<std::uint64_t> key_;
   std::vector<std::int32_t> head_, link_;  ///< Per bank: its latest run so far; per run: the one before in its bank.

@@ -230,6 +230,21 @@ TEST_CASE("an idle memory refreshes and keeps nothing of the past") {
   CHECK(finished[0].time == expected[0].time);
 }
 
+TEST_CASE("rates never exceed the peak of the pins") {
+  const config::HbmConfig hbm = test::Hbm(test::kHbm3, 64, 2);
+  HbmMemory memory(hbm, {true, true});
+  std::vector<Completion> finished;
+  memory.Start(0, Contiguous(false, 0, 16 * kMiB));
+  memory.Start(0, Contiguous(true, kGiB, 4 * kMiB));
+  double highest = 0;
+  while (memory.NextEvent() >= 0) {
+    memory.Advance(memory.NextEvent(), finished);
+    highest = std::max(highest, memory.ReadRate() + memory.WriteRate());
+  }
+  CHECK(highest <= hbm.PeakBytesPerSecond() * (1 + 1e-9));
+  CHECK(highest > 0.8 * hbm.PeakBytesPerSecond());
+}
+
 TEST_CASE("what cannot be built is refused with a reason") {
   config::HbmConfig hbm = test::Hbm(test::kHbm3, 64, 2);
   CHECK(CheckHbm(hbm).ok());
