@@ -77,6 +77,11 @@ Result<config::SweepConfig> ReadSpec(const std::string& name) {
   return sweep;
 }
 
+/// A path of the command line is relative to here, not to the sweep file.
+std::string FromHere(const config::SweepConfig& sweep, const std::string& path) {
+  return sweep.file.empty() || !Exists(path) ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
 /// Options that fix one key of the sweep.
 Diagnostics FixOptions(const Arguments& arguments, config::SweepConfig& sweep) {
   Diagnostics errors;
@@ -84,8 +89,11 @@ Diagnostics FixOptions(const Arguments& arguments, config::SweepConfig& sweep) {
     const Status fixed = Fix(sweep, key, value, option);
     if (!fixed.ok()) errors.insert(errors.end(), fixed.errors().begin(), fixed.errors().end());
   };
-  for (const char* name : {"chip", "plan", "variant", "module", "llo"}) {
-    if (arguments.Has(name)) fix(name, arguments.Get(name), fmt::format("--{} {}", name, arguments.Get(name)));
+  for (const std::string name : {"chip", "plan", "variant", "module", "llo"}) {
+    if (!arguments.Has(name)) continue;
+    const std::string value = arguments.Get(name);
+    const bool file = (name == "chip" && IsYamlName(value)) || (name == "llo" && value != "none");
+    fix(name, file ? FromHere(sweep, value) : value, fmt::format("--{} {}", name, value));
   }
   for (const char* name : {"bind", "set"}) {
     for (const std::string& text : arguments.All(name)) {
@@ -120,7 +128,7 @@ Result<config::SweepConfig> SweepOf(const Arguments& arguments) {
   }
   const Diagnostics fixed = FixOptions(arguments, *sweep);
   errors.insert(errors.end(), fixed.begin(), fixed.end());
-  for (const std::string& file : arguments.All("config")) sweep->config_files.push_back(file);
+  for (const std::string& file : arguments.All("config")) sweep->config_files.push_back(FromHere(*sweep, file));
   if (!errors.empty()) return errors;
   return sweep;
 }
