@@ -27,10 +27,12 @@ DramClocks::DramClocks(const config::DramTiming& t) {
 }
 
 DramDevice::DramDevice(const config::HbmConfig& config) : clocks_(config.timing) {
-  banks_per_group_ = config.banks_per_group;
-  banks_per_stack_ = config.banks_per_group * config.bank_groups;
+  const int per_group = config.banks_per_group, per_stack = config.banks_per_group * config.bank_groups;
+  SPILLWAY_CHECK(per_group > 0 && per_stack > 0 && (per_group & (per_group - 1)) == 0 && (per_stack & (per_stack - 1)) == 0);
+  group_shift_ = __builtin_ctz(static_cast<unsigned>(per_group));
+  stack_shift_ = __builtin_ctz(static_cast<unsigned>(per_stack));
   const auto stacks = static_cast<std::size_t>(std::max(1, config.stack_ids));
-  banks_.resize(stacks * static_cast<std::size_t>(banks_per_stack_));
+  banks_.resize(stacks * static_cast<std::size_t>(per_stack));
   groups_.resize(stacks * static_cast<std::size_t>(config.bank_groups));
   stacks_.resize(stacks);
 }

@@ -55,8 +55,8 @@ class DramDevice {
 
   const DramClocks& clocks() const { return clocks_; }
   int banks() const { return static_cast<int>(banks_.size()); }
-  int GroupOf(int bank) const { return bank / banks_per_group_; }
-  int StackOf(int bank) const { return bank / banks_per_stack_; }
+  int GroupOf(int bank) const { return bank >> group_shift_; }
+  int StackOf(int bank) const { return bank >> stack_shift_; }
   const Bank& bank(int index) const { return banks_[static_cast<std::size_t>(index)]; }
 
   /// The first clock >= `from` at which `command` may be given to `bank`, whatever row it has open.
@@ -77,7 +77,7 @@ class DramDevice {
   Ticks ActOk(int bank) const;
 
   DramClocks clocks_;
-  int banks_per_group_ = 1, banks_per_stack_ = 1;
+  int group_shift_ = 0, stack_shift_ = 0;  ///< Counts are powers of two.
   std::vector<Bank> banks_;
   std::vector<Group> groups_, stacks_;
   std::array<Ticks, 4> last_acts_{kLongAgo, kLongAgo, kLongAgo, kLongAgo};  ///< Oldest first.

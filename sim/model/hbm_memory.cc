@@ -43,6 +43,7 @@ HbmMemory::HbmMemory(const config::HbmConfig& config, Options options)
       groups_.push_back({ChannelController(config, channel), {channel}});
     }
   }
+  CollectDecisions();
 }
 
 void HbmMemory::LogChannel(int channel, std::vector<CommandRecord>* log) {
@@ -121,13 +122,13 @@ int HbmMemory::Start(Picos now, const Access& access) {
   live_[id] = {now, channels, 0};
   const double bursts_per_second = access.max_bytes_per_second / static_cast<double>(config_.burst_bytes);
   Place(id, shape, visible, bursts_per_second * static_cast<double>(tck_) / static_cast<double>(kPicosPerSecond));
+  CollectDecisions();
   return id;
 }
 
 Picos HbmMemory::NextEvent() const {
   Picos next = ending_.empty() ? -1 : ending_.begin()->first;
-  for (const Group& group : groups_) {
-    const Ticks decision = group.controller.next_decision();
+  for (const Ticks decision : decisions_) {
     // Closing rows and paying refreshes when all is done is nobody's business outside.
     if (decision < 0 || live_.empty()) continue;
     if (next < 0 || decision * tck_ < next) next = std::max(decision * tck_, last_now_);
@@ -151,6 +152,11 @@ void HbmMemory::RollWindow(Picos now) {
   window_start_ = now;
 }
 
+void HbmMemory::CollectDecisions() {
+  decisions_.clear();
+  for (const Group& group : groups_) decisions_.push_back(group.controller.next_decision());
+}
+
 void HbmMemory::ClearCache() {
   for (Group& group : groups_) group.controller.Release(cache_);
   cache_.Clear();
@@ -158,7 +164,9 @@ void HbmMemory::ClearCache() {
 
 void HbmMemory::RunDecisions(Picos now) {
   ServiceCache* cache = options_.remember_batches ? &cache_ : nullptr;
-  for (Group& group : groups_) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (decisions_[g] < 0 || decisions_[g] * tck_ > now) continue;
+    Group& group = groups_[g];
     ChannelController& controller = group.controller;
     const auto size = static_cast<std::int64_t>(group.channels.size());
     while (controller.next_decision() >= 0 && controller.next_decision() * tck_ <= now) {
@@ -179,6 +187,7 @@ void HbmMemory::RunDecisions(Picos now) {
       }
       finishes_.clear();
     }
+    decisions_[g] = controller.next_decision();
   }
   RollWindow(now);
 }

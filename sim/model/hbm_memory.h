@@ -50,6 +50,7 @@ class HbmMemory final : public MemorySystem {
   void Place(int id, const AccessShape& shape, Ticks visible, double bursts_per_tick);
   void RunDecisions(Picos now);
   void RollWindow(Picos now);
+  void CollectDecisions();
   void ClearCache();  ///< Bounds memory; results do not depend on it.
 
   config::HbmConfig config_;
@@ -57,6 +58,7 @@ class HbmMemory final : public MemorySystem {
   AddressMap map_;
   Picos tck_;
   std::vector<Group> groups_;
+  std::vector<Ticks> decisions_;                  ///< Of each group: when it next decides, < 0: never.
   PatternCache patterns_;
   ServiceCache cache_;
   std::map<int, Live> live_;                      ///< Accesses with bursts not yet commanded.

@@ -62,8 +62,7 @@ void ServiceCache::Clear() {
   ids_.clear();
   times_.clear();
   edges_.clear();
-  key_words_.clear();
-  out_words_.clear();
+  words_.clear();
   slots_.assign(kFirstSlots, -1);
 }
 
@@ -174,7 +173,7 @@ const ServiceCache::Edge* ServiceCache::Find(std::uint64_t hash) const {
   for (std::size_t slot = hash & mask; slots_[slot] >= 0; slot = (slot + 1) & mask) {
     const Edge& edge = edges_[static_cast<std::size_t>(slots_[slot])];
     if (edge.hash == hash && edge.key_words == key_.size() &&
-        std::memcmp(&key_words_[edge.key_begin], key_.data(), key_.size() * sizeof(key_[0])) == 0) {
+        std::memcmp(&words_[edge.begin], key_.data(), key_.size() * sizeof(key_[0])) == 0) {
       return &edge;
     }
   }
@@ -211,12 +210,12 @@ void ServiceCache::Learn(DramDevice& device, HeldTimes& held, const Batch& curre
 
   Edge edge;
   edge.hash = hash;
-  edge.key_begin = static_cast<std::uint32_t>(key_words_.size());
+  edge.begin = static_cast<std::uint32_t>(words_.size());
   edge.key_words = static_cast<std::uint32_t>(key_.size());
-  key_words_.insert(key_words_.end(), key_.begin(), key_.end());
-  edge.out_begin = static_cast<std::uint32_t>(out_words_.size());
+  words_.resize(words_.size() + 2 * key_.size());
+  std::memcpy(&words_[edge.begin], key_.data(), key_.size() * sizeof(key_[0]));
   edge.last_cas = static_cast<std::int32_t>(result.last_cas - start);
-  for (const Ticks end : result.run_data_end) out_words_.push_back(static_cast<std::int32_t>(end - start));
+  for (const Ticks end : result.run_data_end) words_.push_back(static_cast<std::int32_t>(end - start));
   for (std::size_t i = 0; i < banks.size(); ++i) {
     const std::int64_t row = device.bank(banks[i]).row;
     if (row == rows_before_[i]) continue;
@@ -226,12 +225,12 @@ void ServiceCache::Learn(DramDevice& device, HeldTimes& held, const Batch& curre
       if (each.bank == banks[i] && each.row == row) opened = static_cast<std::int32_t>(run);
     }
     SPILLWAY_CHECK((row < 0) == (opened == kNobody));
-    out_words_.push_back(banks[i] ^ origin);
-    out_words_.push_back(opened);
+    words_.push_back(banks[i] ^ origin);
+    words_.push_back(opened);
     ++edge.rows;
   }
   edge.refreshes = static_cast<std::uint16_t>(refreshes.size());
-  for (const int bank : refreshes) out_words_.push_back(bank ^ origin);
+  for (const int bank : refreshes) words_.push_back(bank ^ origin);
   held = {Intern(device, current.runs.front().bank, result.last_cas), current.runs.front().bank, result.last_cas};
   edge.to = held.id;
   Insert(edge);
@@ -261,7 +260,7 @@ void ServiceCache::Serve(DramDevice& device, HeldTimes& held, const Batch& curre
   }
   ++sample_hits_;
   result.last_cas = start + edge->last_cas;
-  const std::int32_t* out = &out_words_[edge->out_begin];
+  const std::int32_t* out = words_.data() + edge->begin + 2 * edge->key_words;
   if (want_ends) {
     result.run_data_end.resize(current.runs.size());
     for (std::size_t i = 0; i < current.runs.size(); ++i) result.run_data_end[i] = start + out[i];

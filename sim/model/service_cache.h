@@ -42,8 +42,7 @@ class ServiceCache {
   };
   struct Edge {
     std::uint64_t hash = 0;
-    std::uint32_t key_begin = 0, key_words = 0;
-    std::uint32_t out_begin = 0;
+    std::uint32_t begin = 0, key_words = 0;  ///< In `words_`.
     std::uint16_t rows = 0, refreshes = 0;
     std::int32_t last_cas = 0, to = 0;
   };
@@ -63,8 +62,8 @@ class ServiceCache {
   std::unordered_map<Times, std::int32_t, TimesHash> ids_;
   std::vector<const Times*> times_;     ///< By number.
   std::vector<Edge> edges_;
-  std::vector<std::uint64_t> key_words_;
-  std::vector<std::int32_t> out_words_;  ///< data_end per run; {bank, run or kNobody} per changed row; refreshes left.
+  /// Per edge: its key, then data_end per run, {bank, run or kNobody} per changed row, refreshes left.
+  std::vector<std::int32_t> words_;
   std::vector<std::int32_t> slots_;     ///< Open addressing, -1: free.
   int sampled_ = 0, sample_hits_ = 0, paused_ = 0;
   Times scratch_;
