@@ -31,9 +31,14 @@ void Count(const std::vector<Item>& items, std::int64_t times, HbmTraffic& traff
     if (item.kind != Item::Kind::kKernel || !item.source) continue;
     std::unique_ptr<ActionSource> source = item.source();
     Action action;
+    Bytes before = traffic.by_op[item.op];
+    Cycles cycles = 0;
     while (source->Next(action)) {
       if (action.kind == Action::Kind::kIssue) Count(action.transfer, item.op, times, traffic);
+      if (action.kind == Action::Kind::kCompute) cycles += action.cycles;
     }
+    traffic.cycles_by_op[item.op] = cycles;
+    if (times > 0) traffic.once_by_op[item.op] = (traffic.by_op[item.op] - before) / times;
   }
 }
 
@@ -70,6 +75,8 @@ Bytes PeakVmem(const Program& program, int* at) {
 HbmTraffic CountHbm(const Program& program) {
   HbmTraffic traffic;
   traffic.by_op.resize(program.ops.size(), 0);
+  traffic.once_by_op.resize(program.ops.size(), 0);
+  traffic.cycles_by_op.resize(program.ops.size(), 0);
   traffic.read_by_buffer.resize(program.buffers.size(), 0);
   traffic.written_by_buffer.resize(program.buffers.size(), 0);
   Count(program.items, 1, traffic);

@@ -17,6 +17,8 @@ Bytes PeakVmem(const Program& program, int* at = nullptr);
 struct HbmTraffic {
   Bytes read_bytes = 0, write_bytes = 0;
   std::vector<Bytes> by_op;              ///< Read and written, by index into Program::ops.
+  std::vector<Bytes> once_by_op;         ///< The same of one execution of the op.
+  std::vector<Cycles> cycles_by_op;      ///< Compute cycles of one execution.
   std::vector<Bytes> read_by_buffer, written_by_buffer;   ///< By index into Program::buffers.
   Bytes total() const { return read_bytes + write_bytes; }
 };

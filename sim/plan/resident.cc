@@ -226,7 +226,7 @@ class Mover : public Rewriter {
     for (const Holder& holder : holders) elements_[holder.instruction].push_back(holder.element);
   }
   const Instruction* Before(const Instruction* now) const {
-    auto it = before_.find(now);
+    auto it = before_.find(now->name);
     return it != before_.end() ? it->second : nullptr;
   }
   bool Touches(const Instruction& instruction) const {
@@ -238,7 +238,7 @@ class Mover : public Rewriter {
  private:
   void Rewrite(const Instruction& instruction, hlo::Computation& to) override {
     Instruction* copy = Copy(instruction, to);
-    before_[copy] = &instruction;
+    before_[copy->name] = &instruction;
     auto it = elements_.find(&instruction);
     if (it == elements_.end()) return;
     for (int element : it->second) {
@@ -253,7 +253,7 @@ class Mover : public Rewriter {
 
   std::int64_t space_;
   std::unordered_map<const Instruction*, std::vector<int>> elements_;
-  std::unordered_map<const Instruction*, const Instruction*> before_;
+  std::unordered_map<std::string_view, const Instruction*> before_;   ///< By name: a later plan copies once more.
 };
 
 std::int64_t VmemSpace(const config::ChipConfig& chip) {
@@ -263,7 +263,8 @@ std::int64_t VmemSpace(const config::ChipConfig& chip) {
   return 1;
 }
 
-Result<Program> PlanWith(const PlanInputs& inputs, const std::vector<const Candidate*>& chosen, Diagnostics& warnings) {
+Result<Program> PlanWith(const PlanInputs& inputs, const std::vector<const Candidate*>& chosen, const ResidentOptions& options,
+                         Diagnostics& warnings) {
   Mover mover(*inputs.module, VmemSpace(*inputs.chip));
   for (const Candidate* candidate : chosen) mover.Move(candidate->holders);
   const std::unique_ptr<hlo::Module> module = mover.Run();
@@ -282,7 +283,7 @@ Result<Program> PlanWith(const PlanInputs& inputs, const std::vector<const Candi
     if (gone > 0) kernel.scoped_vmem = std::max(left, kernel.scoped_vmem - gone);
     return kernel;
   };
-  Result<Program> program = PlanAsCompiled(resident, warnings);
+  Result<Program> program = options.then ? options.then(resident, warnings) : PlanAsCompiled(resident, warnings);
   if (!program.ok()) return program;
   for (Op& op : program->ops) {
     if (std::find(touched.begin(), touched.end(), op.name) != touched.end()) op.as_compiled = false;
@@ -349,8 +350,7 @@ void ChooseBest(Survey& survey, std::vector<const Candidate*>& chosen) {
   }
 }
 
-void Report(const Survey& survey, const std::vector<Candidate>& candidates, std::vector<Residency>* report) {
-  (void)survey;
+void Report(const std::vector<Candidate>& candidates, std::vector<Residency>* report) {
   if (report == nullptr) return;
   report->clear();
   for (const Candidate& candidate : candidates) report->push_back(candidate.line);
@@ -386,7 +386,7 @@ Result<Program> PlanResident(const PlanInputs& inputs, const ResidentOptions& op
   }
   for (;;) {
     Diagnostics found;
-    Result<Program> program = PlanWith(inputs, chosen, found);
+    Result<Program> program = PlanWith(inputs, chosen, options, found);
     if (!program.ok()) return program;
     // The choice used estimates of scoped memory; the program has the last word.
     bool over = PeakVmem(*program) > inputs.chip->vmem.usable || CountHbm(*program).total() > survey.traffic().total();
@@ -405,7 +405,7 @@ Result<Program> PlanResident(const PlanInputs& inputs, const ResidentOptions& op
                                            FormatBytes(candidate->line.hbm_bytes)));
     }
     if (chosen.empty()) program->notes.push_back("no tensor between kernels can stay in VMEM: this is the dump's own schedule");
-    Report(survey, survey.candidates(), report);
+    Report(survey.candidates(), report);
     return program;
   }
 }

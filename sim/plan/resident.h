@@ -2,6 +2,7 @@
 // The plan `resident`: tensors between kernels stay whole in VMEM instead of crossing HBM.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct ResidentOptions {
   std::vector<std::string> tensors;   ///< Keep exactly these; empty: whatever is worth it and fits.
   bool ignore_capacity = false;       ///< Of named tensors: what if they did fit (the engine will refuse the program
                                       ///< unless vmem.usable is raised).
+  /// Plans the module with the tensors moved; empty: PlanAsCompiled.
+  std::function<Result<Program>(const PlanInputs&, Diagnostics&)> then;
 };
 
 /// Every array that lies in HBM and is made by a kernel, with its verdict when nothing else is made resident.
