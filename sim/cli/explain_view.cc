@@ -81,7 +81,8 @@ std::string Boundaries(const Report& report, const ViewStyle& style) {
   if (excerpts) text += "  costs from replays of the single kernels that touch the tensor, with and without its transfers\n";
   Picos sum = 0;
   for (const BoundaryLine& line : report.boundaries) sum += line.spill_cost_ps;
-  if (std::any_of(report.boundaries.begin(), report.boundaries.end(), [](const BoundaryLine& line) { return line.method != explain::CostMethod::kNone; })) {
+  const bool priced = report.boundaries[0].method != explain::CostMethod::kNone;
+  if (priced && report.boundaries.size() > 1) {
     text += fmt::format("  all of them in VMEM at once would save {} of {} (the single costs add up to {}: they overlap)\n",
                         Signed(report.joint_spill_cost_ps), output::ShortDuration(report.summary.makespan_ps), Signed(sum));
   }

@@ -186,7 +186,13 @@ class Explainer {
     return run->summary.makespan_ps;
   }
 
-  /// Time that one execution of `op` takes by itself, beside the copies under way then.
+  /// An argument has to be read once.
+  static Kept KeptOf(const Boundary& boundary) {
+    const bool argument = boundary.producer < 0 && !boundary.touching.empty();
+    return {{boundary.buffer, argument ? boundary.touching.front() : -1}};
+  }
+
+  /// Time that one execution of `op` takes by itself.
   Result<Picos> BusyAlone(const plan::Program& excerpt, int op) const {
     const Result<engine::RunResult> run = Simulate(excerpt, false);
     if (!run.ok()) return run.errors();
@@ -203,14 +209,14 @@ class Explainer {
         if (waited != measured_.waited.end()) saved += waited->second;
         continue;
       }
-      const plan::Program excerpt = Excerpt(program_, {op});
+      const plan::Program excerpt = Excerpt(program_, op);
       auto with = alone_.find(op);
       if (with == alone_.end()) {
         const Result<Picos> busy = BusyAlone(excerpt, op);
         if (!busy.ok()) return busy.errors();
         with = alone_.emplace(op, *busy).first;
       }
-      const Result<Picos> without = BusyAlone(WithoutTraffic(excerpt, {boundary.buffer}), op);
+      const Result<Picos> without = BusyAlone(WithoutTraffic(excerpt, KeptOf(boundary)), op);
       if (!without.ok()) return without.errors();
       saved += report_.summary.ops[static_cast<std::size_t>(op)].executions * (with->second - *without);
     }
@@ -218,14 +224,14 @@ class Explainer {
   }
 
   Status Price(const plan::PlanInputs& plan_inputs) {
-    std::set<int> all;
+    Kept all;
     const std::int64_t transfers = measured_.transfers * static_cast<std::int64_t>(boundaries_.size());
     const bool whole = transfers <= kWholeReplayTransfers, bundles = FromBundles();
     const Picos base = report_.summary.makespan_ps;
     for (std::size_t i = 0; i < boundaries_.size() && !Interrupted(); ++i) {
       const Boundary& boundary = boundaries_[i];
       BoundaryLine& line = report_.boundaries[i];
-      all.insert(boundary.buffer);
+      all.insert(*KeptOf(boundary).begin());
       // Kernels of another plan do not run the compiler's bundles: the two sides would differ in more than the tensor.
       if (whole && boundary.could_stay && !bundles) {
         if (const std::optional<Picos> kept = Resident(plan_inputs, boundary)) {
@@ -235,7 +241,7 @@ class Explainer {
         }
       }
       if (whole) {
-        Result<engine::RunResult> without = Simulate(WithoutTraffic(program_, {boundary.buffer}), false);
+        Result<engine::RunResult> without = Simulate(WithoutTraffic(program_, KeptOf(boundary)), false);
         if (!without.ok()) return without.errors();
         line.spill_cost_ps = base - without->summary.makespan_ps;
         line.method = CostMethod::kWhole;

@@ -39,7 +39,7 @@ enum class CostMethod {
   kNone,       ///< Not asked for, or interrupted.
   kResident,   ///< The whole program, and the plan `resident` that keeps this tensor.
   kWhole,      ///< The whole program, and the same with the tensor's transfers done at once.
-  kExcerpt,    ///< Each kernel that touches the tensor once, beside the copies under way then, with and without its transfers.
+  kExcerpt,    ///< Each kernel that touches the tensor once by itself, with and without its transfers.
 };
 const char* CostMethodName(CostMethod method);
 
@@ -55,7 +55,7 @@ struct BoundaryLine {
   bool could_stay = false;
   std::string why_not;
   Bytes excess_bytes = 0;
-  Picos spill_cost_ps = 0;               ///< Time with it in HBM minus time with it in VMEM.
+  Picos spill_cost_ps = 0;               ///< Time with it in HBM minus time with it in VMEM (an argument: read only once).
   CostMethod method = CostMethod::kNone;
   Picos exposed_dma_ps = 0;              ///< Time the core stood still for its transfers.
 };

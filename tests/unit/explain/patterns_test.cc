@@ -114,7 +114,7 @@ TEST_CASE("without its traffic a program moves exactly that tensor's bytes less,
   for (std::size_t i = 0; i < planned->program.buffers.size(); ++i) {
     const Bytes own = before.read_by_buffer[i] + before.written_by_buffer[i];
     if (own == 0 || planned->program.buffers[i].alias_of >= 0) continue;
-    const plan::Program without = WithoutTraffic(planned->program, {static_cast<int>(i)});
+    const plan::Program without = WithoutTraffic(planned->program, {{static_cast<int>(i), -1}});
     CHECK(plan::CountHbm(without).total() == before.total() - own);
   }
 }
@@ -141,12 +141,24 @@ TEST_CASE("naive attention: the score passes are an algorithm's, and the joint c
     }
     return -1;
   }();
-  const auto without = engine::Simulate(WithoutTraffic(planned->program, {buffer}), planned->chip, {});
+  const auto without = engine::Simulate(WithoutTraffic(planned->program, {{buffer, -1}}), planned->chip, {});
   REQUIRE(without.ok());
   CHECK(scores.spill_cost_ps == report->summary.makespan_ps - without->summary.makespan_ps);
   CHECK(report->joint_spill_cost_ps == scores.spill_cost_ps);
   CHECK(scores.exposed_dma_ps > 0);
   CHECK(scores.exposed_dma_ps < report->summary.makespan_ps);
+}
+
+TEST_CASE("an argument that is read twice costs its second read only") {
+  const auto planned = PlanDump("workloads/hlo/rmsnorm.v6e.S2048", "v6e");
+  const Dataflow flow(*planned->module, planned->program);
+  const std::vector<Boundary> boundaries = Boundaries(*planned, flow);
+  REQUIRE(boundaries.size() == 1);
+  REQUIRE(boundaries[0].producer == -1);
+  const Bytes before = plan::CountHbm(planned->program).total();
+  const Bytes size = planned->program.buffers[boundaries[0].buffer].allocated_bytes;
+  const plan::Program once = WithoutTraffic(planned->program, {{boundaries[0].buffer, boundaries[0].touching.front()}});
+  CHECK(plan::CountHbm(once).total() == before - size);
 }
 
 TEST_CASE("verdicts without a replay are the same") {
