@@ -196,24 +196,31 @@ class Binder {
   std::vector<Place> places_;
 };
 
-/// What nothing depends on keeps its size, unless it has the size of a symbol: that would be a guess.
-Diagnostics SettleTheRest(const Module& module, const RebindRequest& request, DimRules& rules) {
+/// What nothing depends on keeps its size, unless it has the size of a symbol: that would be a guess. Small sizes
+/// come first, so that what is made of them (flat bytes of an array) follows.
+Diagnostics SettleTheRest(const Module& module, const RebindRequest& request, DimRules& rules,
+                          std::vector<std::string>& assumptions) {
   DimSolver& solver = rules.solver();
-  Diagnostics errors;
-  for (int v = 0; v < solver.count() && errors.size() < 5; ++v) {
-    if (!rules.IsArrayDim(v) || solver.Value(v)) continue;
-    for (const Binding& binding : request.bindings) {
-      if (binding.from != binding.to && solver.Old(v) == binding.from) {
-        const Instruction& origin = *solver.Origin(v);
-        errors.push_back(module.ErrorAt(
-            origin, fmt::format("a dimension of '{}' is {}, and whether it is {} does not follow from the parameters",
-                                origin.name, solver.Old(v), binding.symbol),
-            "use a dump compiled for another value of the symbol"));
-      }
-    }
-    if (errors.empty()) solver.Fix(v, solver.Origin(v));
+  std::vector<int> open;
+  for (int v = 0; v < solver.count(); ++v) {
+    if (rules.IsArrayDim(v) && !solver.Value(v)) open.push_back(v);
   }
-  return errors;
+  std::stable_sort(open.begin(), open.end(), [&](int a, int b) { return solver.Old(a) < solver.Old(b); });
+  for (const int v : open) {
+    if (solver.Value(v)) continue;
+    for (const Binding& binding : request.bindings) {
+      if (binding.from == binding.to || solver.Old(v) != binding.from) continue;
+      const Instruction& origin = *solver.Origin(v);
+      return {module.ErrorAt(
+          origin, fmt::format("a dimension of '{}' is {}, and whether it is {} does not follow from the parameters",
+                              origin.name, solver.Old(v), binding.symbol),
+          "use a dump compiled for another value of the symbol")};
+    }
+    solver.Fix(v, solver.Origin(v));
+    solver.Solve(assumptions);
+    if (!solver.errors().empty()) return solver.errors();
+  }
+  return {};
 }
 
 }  // namespace
@@ -235,9 +242,7 @@ Result<Rebound> Rebind(const Module& module, const RebindRequest& request) {
   if (Diagnostics errors = rules.CheckOpaque(); !errors.empty()) return errors;
   solver.RequireComplete();
   if (!solver.errors().empty()) return solver.errors();
-  if (Diagnostics errors = SettleTheRest(module, request, rules); !errors.empty()) return errors;
-  solver.Solve(rebound.assumptions);
-  if (!solver.errors().empty()) return solver.errors();
+  if (Diagnostics errors = SettleTheRest(module, request, rules, rebound.assumptions); !errors.empty()) return errors;
   if (Diagnostics errors = rules.CheckOpaque(); !errors.empty()) return errors;
   for (const RebindLoop& loop : loops) {
     for (const Binding& binding : request.bindings) {
