@@ -175,7 +175,7 @@ TEST_CASE("rewritten families move the bytes of the compiled ones where the plan
   std::cout << fmt::format("{} rewritten ({} with the compiler's own plan, {} equal ops), {} refused\n", rewritten, same,
                            equal, refused);
   // As measured; a rule that is lost shows here.
-  CHECK(rewritten >= 140);
+  CHECK(rewritten >= 142);
   CHECK(same >= 17);
-  CHECK(equal >= 770);
+  CHECK(equal >= 803);
 }
