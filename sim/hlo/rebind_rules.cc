@@ -359,6 +359,12 @@ void DimRules::Scatter(const Instruction& instruction) {
   }
 }
 
+/// Equal numbers of tiles of equal sizes: the sizes are one, also where the last tile will not be full.
+void DimRules::EqualCounted(int a, int b, const Instruction* where) {
+  const auto size_a = counted_.find(a), size_b = counted_.find(b);
+  if (size_a != counted_.end() && size_b != counted_.end()) solver_.Equal(size_a->second, size_b->second, where);
+}
+
 /// Splits two lists with equal products into the shortest runs with equal products.
 void DimRules::Regroup(const std::vector<int>& a, const std::vector<int>& b, const Instruction* where) {
   std::vector<int> left, right;
@@ -373,6 +379,7 @@ void DimRules::Regroup(const std::vector<int>& a, const std::vector<int>& b, con
     const bool fits = from_left ? take(a, i, left, product_left) : take(b, j, right, product_right);
     if (!fits || product_left == 0 || product_right == 0) return opaque_.push_back(where);
     if (product_left != product_right || left.empty() || right.empty()) continue;
+    if (left.size() == 1 && right.size() == 1) EqualCounted(left[0], right[0], where);
     solver_.Product(std::move(left), std::move(right), where);
     left.clear();
     right.clear();
@@ -393,6 +400,7 @@ std::vector<int> DimRules::Physical(const Shape& shape, const std::vector<int>& 
     }
     const int count = solver_.New(grid.count[d], where);
     solver_.Count(count, dims[d], grid.tile[d], where);
+    counted_[count] = dims[d];
     const int tile = solver_.New(grid.tile[d], where);
     solver_.Fix(tile, where);
     sizes.push_back(count);

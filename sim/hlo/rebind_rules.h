@@ -68,6 +68,7 @@ class DimRules {
   void Blocks(const Instruction& instruction, const std::vector<int>& whole, const std::vector<int>& block);
   void Gather(const Instruction& instruction);
   void Scatter(const Instruction& instruction);
+  void EqualCounted(int a, int b, const Instruction* where);
   void Regroup(const std::vector<int>& a, const std::vector<int>& b, const Instruction* where);
   void Bitcast(const Instruction& instruction);
   bool JoinPieces(const Instruction& instruction);
@@ -90,6 +91,7 @@ class DimRules {
     std::size_t dimension;
   };
   std::vector<Cut> cuts_;
+  std::unordered_map<int, int> counted_;  ///< Number of tiles -> the size that it counts.
   int array_dims_ = 0;
 };
 
