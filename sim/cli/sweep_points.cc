@@ -275,15 +275,16 @@ Diagnostics SweepPoints::Load(std::size_t point) {
   return notes;
 }
 
-Result<config::LoadedChip> SweepPoints::LoadChip(const std::string& chip, const std::vector<std::string>& sets) const {
+Result<config::LoadedChip> SweepPoints::LoadChip(const std::string& chip, const std::vector<std::string>& sets,
+                                                 bool want_resolved) {
   if (chip.empty()) return Error("no chip is given", "add --chip NAME or an axis 'chip'");
-  return config::LoadChip({chip, config_files_, sets, search_});
+  return config::LoadChip({chip, config_files_, sets, search_, want_resolved, &chip_files_});
 }
 
 const SweepPoints::BaseChip& SweepPoints::BaseChipOf(const std::string& chip) {
   const auto [it, fresh] = chips_.try_emplace(chip);
   if (!fresh) return it->second;
-  Result<config::LoadedChip> loaded = LoadChip(chip, base_sets_);
+  Result<config::LoadedChip> loaded = LoadChip(chip, base_sets_, true);
   if (loaded.ok()) {
     it->second.digest = sweep::Digest().Add(loaded->resolved_yaml).Hex();
     it->second.chip = std::make_shared<config::LoadedChip>(std::move(*loaded));
@@ -354,7 +355,7 @@ sweep::PointResult SweepPoints::Run(std::size_t point) {
   Prepared& prepared = *input.prepared;
   try {
     Result<config::LoadedChip> chip =
-        LoadChip(request.input.chip.empty() ? prepared.input.chip : request.input.chip, request.sets);
+        LoadChip(request.input.chip.empty() ? prepared.input.chip : request.input.chip, request.sets, false);
     if (!chip.ok()) {
       result.status = StatusOf(chip.errors());
       return result;

@@ -69,7 +69,7 @@ class SweepPoints {
   void Apply(const std::string& key, const std::string& value, Request& request) const;
   InputRequest InputRequestFor(const Request& request);
   LoadedInput& InputOf(const Request& request);
-  Result<config::LoadedChip> LoadChip(const std::string& chip, const std::vector<std::string>& sets) const;
+  Result<config::LoadedChip> LoadChip(const std::string& chip, const std::vector<std::string>& sets, bool want_resolved);
   const BaseChip& BaseChipOf(const std::string& chip);
   double BytesOf(const Request& request, const LoadedInput& input);
 
@@ -80,6 +80,7 @@ class SweepPoints {
   std::vector<std::string> base_sets_;
   std::map<std::string, LoadedInput> inputs_;
   std::map<std::string, BaseChip> chips_;
+  config::ChipFileCache chip_files_;
   std::map<std::string, double> bytes_;
   std::map<std::string, bool> is_workload_;
 };

@@ -57,7 +57,8 @@ std::string KnownChipsHint(const std::string& name, const std::vector<std::strin
 
 class Loader {
  public:
-  explicit Loader(const std::vector<std::string>& search) : search_(search) {}
+  explicit Loader(const std::vector<std::string>& search, ChipFileCache* cache = nullptr)
+      : search_(search), cache_(cache) {}
 
   void Chip(const std::string& chip) {
     const std::string path = IsPath(chip) ? chip : FindByName(chip, search_);
@@ -74,21 +75,8 @@ class Loader {
   void File(const std::string& path, const YamlNode* from) {
     const std::string canonical = Canonical(path);
     if (InCycle(path, canonical, from)) return;
-    Result<std::string> text = ReadFile(path);
-    if (!text.ok()) {
-      for (const Diagnostic& error : text.errors()) {
-        errors_.push_back(from == nullptr ? error : ErrorAtNode(from->at, error.message));
-      }
-      return;
-    }
-    const auto source = std::make_shared<YamlSource>(YamlSource{path, std::move(*text)});
-    const std::size_t before = errors_.size();
-    const std::optional<YamlNode> tree = ParseYaml(source, 0, errors_);
-    if (!tree || tree->kind != YamlNode::Kind::kMap) {
-      if (errors_.size() == before) errors_.push_back(NotAMap(source, tree));
-      return;
-    }
-    CheckSchema(source, *tree, errors_.size() == before);
+    const std::shared_ptr<const YamlNode> tree = Parse(path, from);
+    if (tree == nullptr) return;
     open_.push_back({path, canonical});
     if (const YamlNode* parent = tree->Find("extends")) Extend(path, *parent);
     open_.pop_back();
@@ -103,7 +91,7 @@ class Loader {
   /// Whether the files say that they describe a chip, rather than only override one.
   bool IsWholeChip() const { return extends_ || entries_.count({FindChipKey("name"), {}}) != 0; }
 
-  Result<LoadedChip> Resolve() {
+  Result<LoadedChip> Resolve(bool want_text = true) {
     LoadedChip loaded;
     // A key that is missing may be one that was misspelt: then the other message is enough.
     const bool all_given = HasRequired(errors_.empty());
@@ -112,7 +100,7 @@ class Loader {
     // Beside errors in single values the rules between the good ones are checked in the same go.
     if (all_given) CheckChip(loaded.config, entries_, bad_, errors_);
     if (!errors_.empty()) return errors_;
-    loaded.resolved_yaml = WriteResolved(loaded.config, entries_, adapted);
+    if (want_text) loaded.resolved_yaml = WriteResolved(loaded.config, entries_, adapted);
     return loaded;
   }
 
@@ -123,6 +111,32 @@ class Loader {
   struct OpenFile {
     std::string path, canonical;
   };
+
+  /// The map in the file; null, with errors, if there is none. What can be read of a faulty one is returned too.
+  std::shared_ptr<const YamlNode> Parse(const std::string& path, const YamlNode* from) {
+    if (cache_ != nullptr) {
+      const auto known = cache_->trees.find(path);
+      if (known != cache_->trees.end()) return known->second;
+    }
+    Result<std::string> text = ReadFile(path);
+    if (!text.ok()) {
+      for (const Diagnostic& error : text.errors()) {
+        errors_.push_back(from == nullptr ? error : ErrorAtNode(from->at, error.message));
+      }
+      return nullptr;
+    }
+    const auto source = std::make_shared<YamlSource>(YamlSource{path, std::move(*text)});
+    const std::size_t before = errors_.size();
+    std::optional<YamlNode> tree = ParseYaml(source, 0, errors_);
+    if (!tree || tree->kind != YamlNode::Kind::kMap) {
+      if (errors_.size() == before) errors_.push_back(NotAMap(source, tree));
+      return nullptr;
+    }
+    CheckSchema(source, *tree, errors_.size() == before);
+    auto parsed = std::make_shared<const YamlNode>(std::move(*tree));
+    if (cache_ != nullptr && errors_.size() == before) cache_->trees[path] = parsed;
+    return parsed;
+  }
 
   bool InCycle(const std::string& path, const std::string& canonical, const YamlNode* from) {
     const auto again = std::find_if(open_.begin(), open_.end(), [&](const OpenFile& f) { return f.canonical == canonical; });
@@ -205,6 +219,7 @@ class Loader {
   }
 
   const std::vector<std::string>& search_;
+  ChipFileCache* cache_;
   Diagnostics errors_;
   EntryMap entries_;
   std::set<std::string> bad_;  // keys with a value that cannot be read
@@ -216,11 +231,11 @@ class Loader {
 }  // namespace
 
 Result<LoadedChip> LoadChip(const ChipRequest& request) {
-  Loader loader(request.search);
+  Loader loader(request.search, request.cache);
   loader.Chip(request.chip);
   for (const std::string& file : request.files) loader.File(file, nullptr);
   for (const std::string& set : request.sets) loader.Set(set);
-  return loader.Resolve();
+  return loader.Resolve(request.want_resolved);
 }
 
 std::vector<std::string> ListChips(const std::vector<std::string>& search) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,14 @@
 
 namespace spillway::config {
 
+struct YamlNode;
+
+/// Files that LoadChip has parsed, for the next call: a sweep loads the same chip for every point. Files must
+/// not change meanwhile.
+struct ChipFileCache {
+  std::map<std::string, std::shared_ptr<const YamlNode>> trees;  ///< By path; faultless ones only.
+};
+
 /// What the user asked for, in the order of precedence (last wins): `extends` chain of the chip,
 /// `files` left to right, `sets` left to right.
 struct ChipRequest {
@@ -16,6 +26,8 @@ struct ChipRequest {
   std::vector<std::string> files;   ///< `--config FILE`, merged over the chip.
   std::vector<std::string> sets;    ///< `--set KEY=VALUE`.
   std::vector<std::string> search;  ///< Directories that hold `chips/`.
+  bool want_resolved = true;        ///< Off: LoadedChip::resolved_yaml stays empty, which saves time.
+  ChipFileCache* cache = nullptr;   ///< Read and added to; null: every file is parsed.
 };
 
 /// A resolved configuration and where each value came from.
