@@ -138,6 +138,7 @@ Command CompareCommand() {
   command.options.front().in_usage = true;  // --chip
   command.options.push_back(BundlesOption());
   for (Option& option : InputOptions()) command.options.push_back(std::move(option));
+  for (Option& option : RebindOptions()) command.options.push_back(std::move(option));
   command.options.push_back({"output", 'o', "FILE", "also draw both timelines on one axis into FILE (SVG)", false, Complete::kFile});
   command.options.push_back({"fail-above", 0, "PCT", "exit with 1 if B is more than PCT percent slower than A"});
   command.options.push_back(JsonOption());

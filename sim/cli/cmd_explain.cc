@@ -41,13 +41,14 @@ ExitCode RunExplain(Session& session, const Arguments& arguments) {
 Command ExplainCommand() {
   Command command;
   command.name = "explain";
-  command.summary = "say why tensors cross HBM between kernels, what that costs and what to change";
+  command.summary = "say why tensors cross HBM between kernels, what it costs, what to change";
   command.positionals = {InputPositional()};
   command.options = ChipOptions();
   command.options.front().in_usage = true;  // --chip
   command.options.push_back({"no-replay", 0, "", "verdicts, bytes and advice only: nothing is replayed, so no times and no costs"});
   command.options.push_back(BundlesOption());
   for (Option& option : InputOptions()) command.options.push_back(std::move(option));
+  for (Option& option : RebindOptions()) command.options.push_back(std::move(option));
   command.options.push_back(JsonOption());
   command.notes = {
       InputNote(),
