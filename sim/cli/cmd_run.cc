@@ -12,6 +12,7 @@
 #include "sim/output/run_directory.h"
 #include "sim/output/summary_json.h"
 #include "sim/output/text_summary.h"
+#include "sim/plan/plan_choice.h"
 
 namespace spillway::cli {
 namespace {
@@ -21,6 +22,12 @@ Diagnostics CheckUsage(const Arguments& arguments) {
   Diagnostics errors;
   if (arguments.Has("format") && !arguments.Has("output")) {
     errors.push_back(Error("--format needs -o", "-o DIR says where the files go"));
+  }
+  const std::string plan = arguments.Get("plan", "as-compiled");
+  if (!plan::IsPlanFile(plan)) {
+    if (const Result<plan::PlanChoice> choice = plan::ChoosePlan(plan); !choice.ok()) {
+      errors.insert(errors.end(), choice.errors().begin(), choice.errors().end());
+    }
   }
   const Diagnostics unknown = CheckFormats(SplitList(arguments.Get("format")));
   errors.insert(errors.end(), unknown.begin(), unknown.end());
@@ -117,8 +124,9 @@ Command RunCommand() {
   command.positionals = {InputPositional()};
   command.options = ChipOptions();
   command.options.front().in_usage = true;  // --chip
-  command.options.push_back({"plan", 0, "PLAN", "how the program runs: as-compiled (the dump's own schedule)",
-                             false, Complete::kNothing, PlanNames()});
+  command.options.push_back({"plan", 0, "PLAN",
+                             "how the program runs: as-compiled (the dump's own schedule), unfused, resident, streamed, or a "
+                             "plan file", false, Complete::kNothing, PlanNames(), false, true});
   command.options.push_back(BundlesOption());
   for (Option& option : InputOptions()) command.options.push_back(std::move(option));
   for (Option& option : RebindOptions()) command.options.push_back(std::move(option));

@@ -27,6 +27,7 @@ struct Option {
   Complete complete = Complete::kNothing;
   std::vector<std::string> choices = {};  ///< The only values taken; empty: anything.
   bool in_usage = false;                  ///< Shown in the usage line: hardly ever left out.
+  bool open = false;                      ///< Other values than `choices` are taken too.
 };
 
 struct Positional {

@@ -156,7 +156,7 @@ Diagnostics CheckValues(const std::vector<Option>& options, const Arguments& arg
     for (const std::string& value : values) {
       if (!option.value.empty() && value.empty()) {
         errors.push_back(Error(fmt::format("option '--{}' needs a value", option.name)));
-      } else if (!option.choices.empty() &&
+      } else if (!option.choices.empty() && !option.open &&
                  std::find(option.choices.begin(), option.choices.end(), value) == option.choices.end()) {
         errors.push_back(UnknownWord(fmt::format("value of '--{}':", option.name), value, option.choices));
       }

@@ -11,7 +11,7 @@
 #include "sim/cli/paths.h"
 #include "sim/cli/rebind.h"
 #include "sim/plan/bundle_source.h"
-#include "sim/plan/planner.h"
+#include "sim/plan/plan_choice.h"
 
 namespace spillway::cli {
 namespace {
@@ -64,10 +64,7 @@ void SayInput(Session& session, const Input& input) {
 
 }  // namespace
 
-const std::vector<std::string>& PlanNames() {
-  static const std::vector<std::string> names = {"as-compiled"};
-  return names;
-}
+const std::vector<std::string>& PlanNames() { return plan::PlanNames(); }
 
 Option BundlesOption() {
   return {"llo",
@@ -106,11 +103,9 @@ Status MakeProgram(const PlanRequest& request, Prepared& prepared, Diagnostics& 
   inputs.module = prepared.input.module.get();
   inputs.chip = &prepared.chip.config;
   inputs.assignment = prepared.assignment ? &*prepared.assignment : nullptr;
-  const std::vector<std::string>& plans = PlanNames();
-  if (std::find(plans.begin(), plans.end(), request.plan) == plans.end()) {
-    return UnknownWord("plan", request.plan, plans);
-  }
-  Result<plan::Program> program = plan::PlanAsCompiled(inputs, messages);
+  const Result<plan::PlanChoice> choice = plan::ChoosePlan(request.plan);
+  if (!choice.ok()) return choice.errors();
+  Result<plan::Program> program = plan::MakePlan(inputs, *choice, messages);
   if (!program.ok()) return program.errors();
   prepared.program = std::move(program).value();
   return UseBundles(request, prepared, messages);

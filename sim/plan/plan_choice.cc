@@ -60,6 +60,10 @@ Result<Program> PlanFile(const PlanInputs& inputs, const config::PlanConfig& fil
 
 const std::vector<std::string>& PlanNames() { return config::PlanBases(); }
 
+bool IsPlanFile(const std::string& name_or_file) {
+  return EndsWith(name_or_file, ".yaml") || EndsWith(name_or_file, ".yml") || name_or_file.find('/') != std::string::npos;
+}
+
 Result<PlanChoice> ChoosePlan(const std::string& name_or_file) {
   PlanChoice choice;
   if (name_or_file == "as-compiled") return choice;
@@ -67,8 +71,7 @@ Result<PlanChoice> ChoosePlan(const std::string& name_or_file) {
   if (name_or_file == "resident") choice.kind = PlanChoice::Kind::kResident;
   if (name_or_file == "streamed") choice.kind = PlanChoice::Kind::kStreamed;
   if (choice.kind != PlanChoice::Kind::kAsCompiled) return choice;
-  bool file = EndsWith(name_or_file, ".yaml") || EndsWith(name_or_file, ".yml") || name_or_file.find('/') != std::string::npos;
-  if (!file) {
+  if (!IsPlanFile(name_or_file)) {
     std::string near = Nearest(name_or_file, PlanNames());
     std::string known = fmt::format("there are {}, or a plan file (FILE.yaml)", fmt::join(PlanNames(), ", "));
     return Error(fmt::format("unknown plan '{}'", name_or_file), near.empty() ? known : fmt::format("did you mean '{}'?  {}", near, known));

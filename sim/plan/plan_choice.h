@@ -24,6 +24,9 @@ struct PlanChoice {
 /// as-compiled, unfused, resident, streamed.
 const std::vector<std::string>& PlanNames();
 
+/// A path rather than a name: it ends in .yaml or .yml, or has a '/'.
+bool IsPlanFile(const std::string& name_or_file);
+
 /// The plan of that name, or else of the plan file at that path (a name that ends in .yaml or .yml, or has a '/').
 /// Errors: an unknown name, with the known ones; whatever is wrong with the file.
 Result<PlanChoice> ChoosePlan(const std::string& name_or_file);

@@ -215,7 +215,7 @@ TEST_CASE("bash completes commands, options and values") {
   };
   CHECK(complete("spillway re") == "report\n");
   CHECK(complete("spillway -v list ''") == "chips workloads formats keys\n");
-  CHECK(complete("spillway run x --plan ''") == "as-compiled\n");
+  CHECK(complete("spillway run x --plan ''") == "as-compiled unfused resident streamed\n");
   CHECK(complete("spillway --color n") == "never\n");
   CHECK_THAT(complete("spillway run x --c"),
              Contains("--chip") && Contains("--config") && Contains("--color"));
