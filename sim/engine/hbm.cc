@@ -60,6 +60,7 @@ void Hbm::Reschedule() {
   read_rate_ = model_->ReadRate();
   write_rate_ = model_->WriteRate();
   recorder_.HbmRates(Now(), read_rate_, write_rate_);
+  recorder_.HbmBusy(Now(), !pending_.empty());
   event_.cancel();
   const Picos next = model_->NextEvent();
   if (next >= 0) event_.notify(ToScTime(std::max<Picos>(next - Now(), 0)));

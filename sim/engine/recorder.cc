@@ -210,13 +210,15 @@ void Recorder::AddPoint(timeline::Counter& counter, Picos now, double value) {
   }
 }
 
-void Recorder::HbmRates(Picos now, double read, double write) {
-  const bool busy = read + write > 0;
+void Recorder::HbmBusy(Picos now, bool busy) {
   if (busy && hbm_busy_since_ < 0) hbm_busy_since_ = now;
   if (!busy && hbm_busy_since_ >= 0) {
     hbm_busy_ += now - hbm_busy_since_;
     hbm_busy_since_ = -1;
   }
+}
+
+void Recorder::HbmRates(Picos now, double read, double write) {
   AddPoint(timeline_.counters[kReadRate], now, read);
   AddPoint(timeline_.counters[kWriteRate], now, write);
 }

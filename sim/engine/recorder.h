@@ -31,6 +31,8 @@ class Recorder {
   // DMA and HBM.
   void DmaDone(const plan::Transfer& transfer, int op, int flow, Picos issued, Picos end);
   void HbmRates(Picos now, double read, double write);
+  /// Whether any access is in progress from now on.
+  void HbmBusy(Picos now, bool busy);
   /// VMEM held from now on: live buffers and the scoped memory of the running op.
   void VmemHeld(Picos now, Bytes bytes);
 

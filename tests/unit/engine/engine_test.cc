@@ -120,6 +120,7 @@ TEST_CASE("a lone read costs latency, access time and bytes over peak") {
   CHECK(run.summary.makespan_ps >= floor);
   CHECK(run.summary.makespan_ps <= floor + 60 * kNs);
   CHECK(run.summary.hbm_read_bytes == bytes);
+  CHECK(run.summary.hbm_busy_ps == run.summary.makespan_ps - chip.dma.read_latency);
   CHECK(run.summary.ops[0].dma_count == 1);
   CHECK(run.summary.ops[0].stall_ps.fill == run.summary.makespan_ps);
   CHECK(run.summary.ops[0].bound == "memory");
