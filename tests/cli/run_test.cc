@@ -178,7 +178,7 @@ TEST_CASE("inspect --what bundles needs bundles") {
   CHECK_THAT(result.err, Contains("no bundles") && Contains("--llo DIR"));
 }
 
-TEST_CASE("-v says which files were taken") {
+TEST_CASE("option -v says which files were taken") {
   const ProcessResult result = Run({"run", "attention", "--chip", "v6e", "-v"});
   CHECK(result.code == 0);
   CHECK_THAT(result.err, Contains("module.after_optimizations.txt") && Contains("bundles: "));

@@ -220,7 +220,7 @@ TEST_CASE("a torn last line and lines of another sweep do no harm") {
   CheckSame(whole, out);
 }
 
-TEST_CASE("--resume believes no result of other input, chip or options") {
+TEST_CASE("option --resume believes no result of other input, chip or options") {
   TemporaryDirectory directory;
   const std::string out = directory.File("out");
   const std::string hlo = directory.File("a.hlo.gz"), chip = directory.File("mine.yaml");
@@ -340,7 +340,7 @@ TEST_CASE("chips may be files, also beside the sweep file") {
   CHECK(std::stoll(rows[0].at("makespan_ps")) > std::stoll(rows[1].at("makespan_ps")));
 }
 
-TEST_CASE("--dry-run prints the points and leaves no file") {
+TEST_CASE("option --dry-run prints the points and leaves no file") {
   TemporaryDirectory directory;
   ProcessOptions options;
   options.directory = directory.path();

@@ -52,7 +52,7 @@ TEST_CASE("help comes by three ways, on standard output") {
   CHECK(Run({"--help"}).out == Run({"help"}).out);
 }
 
-TEST_CASE("--version prints name and number") {
+TEST_CASE("option --version prints name and number") {
   const ProcessResult result = Run({"--version"});
   CHECK(result.code == 0);
   CHECK_THAT(result.out, Catch::Matchers::Matches("spillway [0-9]+\\.[0-9]+\\.[0-9]+\n"));

@@ -47,7 +47,7 @@ TEST_CASE("a dump directory gives its largest module with buffer assignment and 
              Catch::Matchers::Contains("2 modules") && Catch::Matchers::Contains("jit_large"));
 }
 
-TEST_CASE("--module picks from a dump by any part of the file's name") {
+TEST_CASE("option --module picks from a dump by any part of the file's name") {
   TemporaryDirectory dump;
   dump.Write("module_0001.jit_f.after_optimizations.txt", kSmall);
   dump.Write("module_0002.jit_f.after_optimizations.txt", kLarge);

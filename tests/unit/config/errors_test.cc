@@ -196,7 +196,7 @@ TEST_CASE("a hostile file gets a bounded number of messages of bounded length") 
   CHECK(one.front().message.size() < 100);
 }
 
-TEST_CASE("--set errors point into the argument") {
+TEST_CASE("option --set errors point into the argument") {
   struct Row {
     const char* argument;
     int caret;
