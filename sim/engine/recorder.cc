@@ -86,6 +86,16 @@ std::size_t Recorder::AddSlice(Slice slice) {
   return timeline_.slices.size() - 1;
 }
 
+Slice Recorder::CoreSlice(const char* kind, Picos start, Picos end) const {
+  Slice slice;
+  slice.start = start;
+  slice.end = end;
+  slice.track = kCoreTrack;
+  slice.kind = kind;
+  slice.op = op_;
+  return slice;
+}
+
 void Recorder::OpBegin(int op, Picos now) {
   SPILLWAY_CHECK(op_ < 0);
   op_ = op;
@@ -101,13 +111,7 @@ void Recorder::OpEnd(Picos now) {
   OpSummary& summary = current();
   summary.end_ps = std::max(summary.end_ps, now);
   summary.busy_ps += now - op_start_;
-  Slice slice;
-  slice.start = op_start_;
-  slice.end = now;
-  slice.track = kCoreTrack;
-  slice.kind = "op";
-  slice.op = op_;
-  if (now > op_start_) AddSlice(std::move(slice));
+  if (now > op_start_) AddSlice(CoreSlice("op", op_start_, now));
   op_ = -1;
 }
 
@@ -122,23 +126,12 @@ void Recorder::Compute(Picos start, Picos end, Cycles cycles, Cycles bundles) {
   if (cycles == 0) return;
   FlushWaits(false);
   computed_ = true;
-  Slice slice;
-  slice.start = start;
-  slice.end = end;
-  slice.track = kCoreTrack;
-  slice.kind = "compute";
-  slice.op = op_;
-  if (end > start) AddSlice(std::move(slice));
+  if (end > start) AddSlice(CoreSlice("compute", start, end));
 }
 
 void Recorder::Wait(Picos start, Picos end, Direction direction, int flow) {
   if (end <= start) return;
-  Slice slice;
-  slice.start = start;
-  slice.end = end;
-  slice.track = kCoreTrack;
-  slice.kind = "wait";
-  slice.op = op_;
+  Slice slice = CoreSlice("wait", start, end);
   slice.flow = flow;
   slice.stall = direction == Direction::kVmemToHbm ? Stall::kDmaWrite : Stall::kDmaRead;
   waits_.push_back({end - start, direction, AddSlice(std::move(slice))});
@@ -147,12 +140,7 @@ void Recorder::Wait(Picos start, Picos end, Direction direction, int flow) {
 void Recorder::WaitOther(Picos start, Picos end) {
   if (end <= start) return;
   current().stall_ps.other += end - start;
-  Slice slice;
-  slice.start = start;
-  slice.end = end;
-  slice.track = kCoreTrack;
-  slice.kind = "wait";
-  slice.op = op_;
+  Slice slice = CoreSlice("wait", start, end);
   slice.stall = Stall::kOther;
   AddSlice(std::move(slice));
 }
@@ -273,8 +261,7 @@ timeline::Summary Recorder::TakeSummary(Picos end) {
   return summary;
 }
 
-timeline::Timeline Recorder::TakeTimeline(Picos end) {
-  (void)end;
+timeline::Timeline Recorder::TakeTimeline() {
   std::stable_sort(timeline_.slices.begin(), timeline_.slices.end(), [](const Slice& a, const Slice& b) {
     if (a.start != b.start) return a.start < b.start;
     if (a.track != b.track) return a.track < b.track;

@@ -42,7 +42,7 @@ class Recorder {
 
   /// Finishes the books. REQUIRES: no op is open.
   timeline::Summary TakeSummary(Picos end);
-  timeline::Timeline TakeTimeline(Picos end);
+  timeline::Timeline TakeTimeline();
 
  private:
   struct PendingWait {
@@ -51,6 +51,8 @@ class Recorder {
     std::size_t slice;       ///< Index into the timeline's slices, or npos.
   };
   timeline::OpSummary& current() { return ops_[static_cast<std::size_t>(op_)]; }
+  /// A slice of the core's track that belongs to the current op.
+  timeline::Slice CoreSlice(const char* kind, Picos start, Picos end) const;
   std::size_t AddSlice(timeline::Slice slice);
   void FlushWaits(bool draining);
   void AddPoint(timeline::Counter& counter, Picos now, double value);

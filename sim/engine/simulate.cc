@@ -47,7 +47,7 @@ Result<RunResult> Simulate(const plan::Program& program, const config::ChipConfi
   if (vmem.peak_op() >= 0 && vmem.peak() > 0) {
     result.summary.vmem_peak_at = program.ops[static_cast<std::size_t>(vmem.peak_op())].name;
   }
-  result.timeline = recorder.TakeTimeline(end);
+  result.timeline = recorder.TakeTimeline();
   return result;
 }
 
