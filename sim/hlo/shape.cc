@@ -15,7 +15,7 @@ std::int64_t Times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) || product > kCap ? kCap : product;
 }
-std::int64_t Plus(std::int64_t a, std::int64_t b) { return std::min(kCap, a + b); }
+std::int64_t Plus(std::int64_t a, std::int64_t b) { return a > kCap - b ? kCap : a + b; }
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 std::int64_t BitsToBytes(std::int64_t elements, std::int64_t bits) {
