@@ -302,30 +302,4 @@ View ViewProgram(const plan::Program& program, const ViewStyle&) {
           {{"module", program.module}, {"plan", program.plan}, {"items", items}, {"notes", program.notes}})};
 }
 
-View ViewVmem(const plan::Program& program, const config::ChipConfig& chip, const ViewStyle& style) {
-  const engine::VmemOccupancy vmem(program);
-  Table table({TextColumn("op", 0, true), NumberColumn("buffers"), NumberColumn("scoped"),
-               NumberColumn("total"), NumberColumn("of VMEM")});
-  Json json = Json::array();
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    const int op = static_cast<int>(i);
-    const Bytes buffers = vmem.HeldBy(op, false), total = vmem.HeldBy(op, true);
-    const double share =
-        chip.vmem.capacity > 0 ? static_cast<double>(total) / static_cast<double>(chip.vmem.capacity) : 0;
-    table.Row({program.ops[i].name, output::ShortBytes(buffers), output::ShortBytes(total - buffers),
-               output::ShortBytes(total), output::Percent(share)});
-    json.push_back({{"op", program.ops[i].name},
-                    {"buffers_bytes", buffers},
-                    {"scoped_bytes", total - buffers},
-                    {"total_bytes", total}});
-  }
-  const std::string peak_at = OpName(program, vmem.peak_op());
-  const std::string head = fmt::format("VMEM {}, peak {}{}\n\n", FormatBytes(chip.vmem.capacity),
-                                       FormatBytes(vmem.peak()), peak_at.empty() ? "" : " during " + peak_at);
-  return {head + table.Text(style), Finish({{"capacity_bytes", chip.vmem.capacity},
-                                            {"peak_bytes", vmem.peak()},
-                                            {"peak_at", peak_at},
-                                            {"ops", json}})};
-}
-
 }  // namespace spillway::cli

@@ -27,7 +27,5 @@ View ViewOps(const plan::Program& program, const ViewStyle& style);
 View ViewBuffers(const plan::Program& program, const ViewStyle& style);
 /// The schedule with its loops, and the transfers of each item (alike ones counted together).
 View ViewProgram(const plan::Program& program, const ViewStyle& style);
-/// VMEM held while each op runs: live buffers and the op's own scoped memory.
-View ViewVmem(const plan::Program& program, const config::ChipConfig& chip, const ViewStyle& style);
 
 }  // namespace spillway::cli
