@@ -157,27 +157,20 @@ class Binder {
     return mine;
   }
 
-  /// Dimensions of the symbol's size are one symbol only if an instruction equates them, or if they are the same
-  /// dimension of parameters of the same shape (q, k and v); else the user must say which bind.
+  /// Dimensions of the symbol's size are one symbol only if instructions equate them all, or if they are the same
+  /// dimension of parameters that all have one shape (q, k and v); else the user must say which bind.
   std::optional<Diagnostic> Guess(const Binding& binding, const std::vector<Place>& places) {
-    std::vector<int> group(places.size());
-    for (std::size_t i = 0; i < places.size(); ++i) group[i] = static_cast<int>(i);
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      for (std::size_t j = i + 1; j < places.size(); ++j) {
-        const bool same = solver_.Same(places[i].unknown, places[j].unknown) ||
-                          (places[i].dimension == places[j].dimension && places[i].parameter != places[j].parameter &&
-                           places[i].parameter->shape.dimensions == places[j].parameter->shape.dimensions);
-        if (!same) continue;
-        const int from = group[j], to = group[i];
-        for (int& g : group) g = g == from ? to : g;
-      }
-    }
-    for (std::size_t i = 1; i < places.size(); ++i) {
-      if (group[i] == group[0]) continue;
+    const Place& first = places.front();
+    const auto alike = [&](const Place& place) {
+      return place.dimension == first.dimension && place.parameter->shape.dimensions == first.parameter->shape.dimensions;
+    };
+    const bool one_shape = std::all_of(places.begin(), places.end(), alike);
+    for (const Place& place : places) {
+      if (one_shape || solver_.Same(place.unknown, first.unknown)) continue;
       return module_.ErrorAt(
-          *places[i].parameter,
-          fmt::format("{} is {} like {}, perhaps by chance: it is not known whether {} binds it", Describe(places[i]),
-                      binding.from, Describe(places[0]), binding.symbol),
+          *place.parameter,
+          fmt::format("{} is {} like {}, perhaps by chance: it is not known whether {} binds it", Describe(place),
+                      binding.from, Describe(first), binding.symbol),
           fmt::format("state which dimensions bind; all of them: {}", Statement(places)));
     }
     for (const Binding& other : request_.bindings) {
@@ -196,29 +189,42 @@ class Binder {
   std::vector<Place> places_;
 };
 
-/// What nothing depends on keeps its size, unless it has the size of a symbol: that would be a guess. Small sizes
-/// come first, so that what is made of them (flat bytes of an array) follows.
-Diagnostics SettleTheRest(const Module& module, const RebindRequest& request, DimRules& rules,
-                          std::vector<std::string>& assumptions) {
+/// What no size that changes bears on keeps its size. Two things would be a guess and are refused: a size that hangs on
+/// one that changes in a way that leaves it open, and one that nothing relates to anything and that is as large as one
+/// that changes. The other ones are named in `assumptions`. Small sizes come first, so that what is made of them (flat
+/// bytes of an array) follows.
+Diagnostics SettleTheRest(const Module& module, DimRules& rules, std::vector<std::string>& assumptions) {
   DimSolver& solver = rules.solver();
+  const auto refuse = [&](int v, const char* why) -> Diagnostics {
+    const Instruction& origin = *solver.Origin(v);
+    return {module.ErrorAt(origin, fmt::format("a dimension of '{}' is {}, and {}", origin.name, solver.Old(v), why),
+                           "use a dump compiled for another value of the symbol")};
+  };
   std::vector<int> open;
   for (int v = 0; v < solver.count(); ++v) {
     if (rules.IsArrayDim(v) && !solver.Value(v)) open.push_back(v);
   }
+  for (const int v : solver.Hanging()) {
+    if (rules.IsArrayDim(v)) return refuse(v, "what it becomes does not follow from the sizes that change");
+  }
   std::stable_sort(open.begin(), open.end(), [&](int a, int b) { return solver.Old(a) < solver.Old(b); });
+  std::vector<std::string> kept;
   for (const int v : open) {
     if (solver.Value(v)) continue;
-    for (const Binding& binding : request.bindings) {
-      if (binding.from == binding.to || solver.Old(v) != binding.from) continue;
-      const Instruction& origin = *solver.Origin(v);
-      return {module.ErrorAt(
-          origin, fmt::format("a dimension of '{}' is {}, and whether it is {} does not follow from the parameters",
-                              origin.name, solver.Old(v), binding.symbol),
-          "use a dump compiled for another value of the symbol")};
+    if (rules.IsOldSize(solver.Old(v))) {
+      return refuse(v, "whether it is one with the dimensions of that size that change does not follow");
     }
+    kept.push_back(fmt::format("{} of '{}'", solver.Old(v), solver.Origin(v)->name));
     solver.Fix(v, solver.Origin(v));
     solver.Solve(assumptions);
     if (!solver.errors().empty()) return solver.errors();
+  }
+  if (!kept.empty()) {
+    constexpr std::size_t kMost = 4;
+    const std::size_t more = kept.size() > kMost ? kept.size() - kMost : 0;
+    kept.resize(kept.size() - more);
+    assumptions.push_back(fmt::format("dimensions that nothing relates to the parameters are kept: {}{}", fmt::join(kept, ", "),
+                                      more > 0 ? fmt::format(" and {} more", more) : ""));
   }
   return {};
 }
@@ -242,15 +248,10 @@ Result<Rebound> Rebind(const Module& module, const RebindRequest& request) {
   if (Diagnostics errors = rules.CheckOpaque(); !errors.empty()) return errors;
   solver.RequireComplete();
   if (!solver.errors().empty()) return solver.errors();
-  if (Diagnostics errors = SettleTheRest(module, request, rules, rebound.assumptions); !errors.empty()) return errors;
+  if (Diagnostics errors = SettleTheRest(module, rules, rebound.assumptions); !errors.empty()) return errors;
   if (Diagnostics errors = rules.CheckOpaque(); !errors.empty()) return errors;
-  for (const RebindLoop& loop : loops) {
-    for (const Binding& binding : request.bindings) {
-      if (loop.tied || loop.trips != binding.from || binding.from == binding.to) continue;
-      return module.ErrorAt(*loop.loop, fmt::format("the loop runs {} times, and whether that is {} does not follow",
-                                                    loop.trips, binding.symbol));
-    }
-  }
+  if (Diagnostics errors = CheckLoops(module, rules, loops, rebound.assumptions); !errors.empty()) return errors;
+  for (std::string& assumption : rules.ShareAssumptions()) rebound.assumptions.push_back(std::move(assumption));
   Result<ModuleEdits> edits = MakeEdits(module, rules, loops);
   if (!edits.ok()) return edits.errors();
   std::string name = module.file;

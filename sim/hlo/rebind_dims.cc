@@ -190,7 +190,6 @@ bool DimSolver::ApplyWindow(const Relation& relation) {
     return news;
   }
   if (relation.window.size == Old(in) && relation.window.size > 1) {
-    if (!news) return false;
     Fail(relation.where, fmt::format("a window of {} covers a dimension that becomes {}", relation.window.size,
                                      *Value(in)));
     return false;
@@ -235,7 +234,7 @@ bool DimSolver::SplitOne(std::vector<std::string>& assumptions) {
       const bool changed = std::any_of(whole.begin(), whole.end(), [&](int v) { return Changed(v); });
       for (auto part = open + 1; part != parts.end(); ++part) {
         if (Known(*part) || Same(*part, *open)) continue;
-        if (changed) {
+        if (changed && Old(*part) > 1) {
           assumptions.push_back(fmt::format("'{}': {} blocks of {}: their size is kept, their number changes",
                                             relation.where->name, Old(*open), Old(*part)));
         }
@@ -263,6 +262,30 @@ void DimSolver::RequireComplete() {
                      "share does not follow",
                      relation.where->opcode_name, Old(relation.a[0]), *Value(relation.b[0]), Old(relation.b[0])));
   }
+}
+
+std::vector<int> DimSolver::Hanging() {
+  std::vector<bool> hangs(old_.size(), false);
+  const auto moves = [&](int v) { return Changed(v) || hangs[static_cast<std::size_t>(Root(v))]; };
+  for (bool news = true; news;) {
+    news = false;
+    for (const Relation& relation : relations_) {
+      bool any = false;
+      for (const auto* side : {&relation.a, &relation.b}) any = any || std::any_of(side->begin(), side->end(), moves);
+      if (!any) continue;
+      for (const auto* side : {&relation.a, &relation.b}) {
+        for (const int v : *side) {
+          if (Known(v) || hangs[static_cast<std::size_t>(Root(v))]) continue;
+          hangs[static_cast<std::size_t>(Root(v))] = news = true;
+        }
+      }
+    }
+  }
+  std::vector<int> found;
+  for (int v = 0; v < count(); ++v) {
+    if (Root(v) == v && hangs[static_cast<std::size_t>(v)]) found.push_back(v);
+  }
+  return found;
 }
 
 }  // namespace spillway::hlo

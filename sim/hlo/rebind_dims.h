@@ -49,6 +49,9 @@ class DimSolver {
   void Solve(std::vector<std::string>& assumptions);
   /// Partial relations that are left open become errors.
   void RequireComplete();
+  /// Open sizes that hang on one that changes: a relation, or a chain of them, joins them, but does not say what they
+  /// become.
+  std::vector<int> Hanging();
   const Diagnostics& errors() const { return errors_; }
 
  private:

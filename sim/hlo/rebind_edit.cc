@@ -165,12 +165,16 @@ class Editor {
       const std::int64_t old_in = solver_.Old(in[d]), old_out = solver_.Old(out[d]);
       const std::int64_t now_in = NewSize(in[d]), now_out = NewSize(out[d]);
       if (now_in != old_in || now_out != old_out) {
+        const __int128 moved = static_cast<__int128>(s.start) * now_in;
+        const bool share = rules_.KeepsShare(instruction, d) && moved % old_in == 0;
         const bool part = old_out > 0 && s.start % old_out == 0 && old_in % old_out == 0 &&
                           now_in == old_in / old_out * now_out;
         if (s.stride != 1) {
           Fail(instruction, "a slice with a stride takes a dimension that changes");
         } else if (part) {
           s.start = s.start / old_out * now_out;
+        } else if (share) {
+          s.start = static_cast<std::int64_t>(moved / old_in);
         } else if (s.start != 0 && s.limit == old_in && now_out <= now_in) {
           s.start = now_in - now_out;
         } else if (s.start != 0 || now_out > now_in) {
@@ -207,7 +211,7 @@ class Editor {
   void DynamicSlice(const Instruction& instruction) {
     std::vector<std::string> sizes;
     for (const int v : ResultDims(instruction)) sizes.push_back(std::to_string(NewSize(v)));
-    edits_[&instruction].attributes["dynamic_slice_sizes"] = Braced(sizes);
+    edits_[&instruction].attributes["dynamic_slice_sizes"] = fmt::format("{{{}}}", fmt::join(sizes, ","));
   }
 
   void Gather(const Instruction& instruction) {
@@ -219,7 +223,7 @@ class Editor {
       const bool whole = (*old)[d] == solver_.Old(in[d]);
       sizes.push_back(std::to_string(whole ? NewSize(in[d]) : (*old)[d]));
     }
-    edits_[&instruction].attributes["slice_sizes"] = Braced(sizes);
+    edits_[&instruction].attributes["slice_sizes"] = fmt::format("{{{}}}", fmt::join(sizes, ","));
   }
 
   /// `window={size=8x8 stride=7x7 lhs_dilate=8x8}` of batch dimensions that are written as spatial ones.

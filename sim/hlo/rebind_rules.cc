@@ -28,6 +28,19 @@ bool IsBatch(const WindowDimension& w, std::int64_t in, std::int64_t kernel, std
          w.stride == w.size - 1;
 }
 
+std::int64_t Elements(const Shape& shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t size : shape.dimensions) elements *= size;
+  return elements;
+}
+
+std::int64_t PaddedElements(const Shape& shape) {
+  std::int64_t elements = 1;
+  const TileGrid grid = GridOf(shape);
+  for (std::size_t d = 0; d < grid.tile.size(); ++d) elements *= grid.tile[d] * grid.count[d];
+  return elements;
+}
+
 }  // namespace
 
 std::vector<const Shape*> ArraysOf(const Shape& shape) {
@@ -279,24 +292,51 @@ void DimRules::Slice(const Instruction& instruction, const std::vector<int>& res
   }
 }
 
-/// Slices that cut a dimension into equal parts without a gap are parts of it, whatever its size.
+/// Slices that cut a dimension without a gap are parts of it, whatever its size: equal ones stay equal, others keep
+/// their share (ShareAssumptions).
 void DimRules::GroupSlices() {
   std::map<std::pair<const Instruction*, std::size_t>, std::vector<Cut>> groups;
   for (const Cut& cut : cuts_) groups[{cut.instruction->operands[0], cut.dimension}].push_back(cut);
   for (auto& [key, cuts] : groups) {
     std::sort(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) { return a.start < b.start; });
     std::int64_t end = 0;
-    bool even = true;
+    bool even = true, whole = true;
     std::vector<int> parts;
     for (const Cut& cut : cuts) {
-      even = even && cut.start == end && cut.limit - cut.start == cuts[0].limit - cuts[0].start;
+      even = even && cut.limit - cut.start == cuts[0].limit - cuts[0].start;
+      whole = whole && cut.start == end && cut.limit > cut.start;
       end = cut.limit;
       parts.push_back(cut.out);
     }
-    if (!even || end != solver_.Old(cuts[0].in)) continue;
-    for (const Cut& cut : cuts) solver_.Equal(cut.out, cuts[0].out, cut.instruction);
-    solver_.Sum(cuts[0].in, std::move(parts), cuts[0].instruction);
+    const std::int64_t size = solver_.Old(cuts[0].in);
+    if (!whole || end != size) continue;
+    for (const Cut& cut : cuts) {
+      shares_.insert({cut.instruction, cut.dimension});
+      if (even) {
+        solver_.Equal(cut.out, cuts[0].out, cut.instruction);
+      } else {
+        const int of = solver_.New(size, cut.instruction), part = solver_.New(solver_.Old(cut.out), cut.instruction);
+        solver_.Fix(of, cut.instruction);
+        solver_.Fix(part, cut.instruction);
+        solver_.Product({cut.out, of}, {cut.in, part}, cut.instruction);
+      }
+    }
+    if (even) {
+      solver_.Sum(cuts[0].in, std::move(parts), cuts[0].instruction);
+    } else {
+      unequal_.push_back(cuts[0]);
+    }
   }
+}
+
+std::vector<std::string> DimRules::ShareAssumptions() {
+  std::vector<std::string> assumptions;
+  for (const Cut& cut : unequal_) {
+    if (!solver_.Changed(cut.in)) continue;
+    assumptions.push_back(fmt::format("'{}' and others cut {} of '{}' into unequal pieces: each keeps its share",
+                                      cut.instruction->name, solver_.Old(cut.in), cut.instruction->operands[0]->name));
+  }
+  return assumptions;
 }
 
 void DimRules::Pad(const Instruction& instruction) {
@@ -313,9 +353,18 @@ void DimRules::Pad(const Instruction& instruction) {
   }
 }
 
-/// A block of a whole: where they agree, the block is the whole; else it keeps what its own use says.
+/// A block of a whole: where they agree, the block is the whole; else its size must follow from its own use.
 void DimRules::Blocks(const Instruction& instruction, const std::vector<int>& whole, const std::vector<int>& block) {
-  EqualAll(whole, block, &instruction);
+  if (whole.size() != block.size()) return opaque_.push_back(&instruction);
+  for (std::size_t d = 0; d < whole.size(); ++d) Block(block[d], whole[d], &instruction);
+}
+
+void DimRules::Block(int block, int whole, const Instruction* where) {
+  if (solver_.Old(block) == solver_.Old(whole)) {
+    solver_.Equal(whole, block, where);
+  } else {
+    solver_.Partial(block, whole, where);
+  }
 }
 
 void DimRules::Gather(const Instruction& instruction) {
@@ -334,7 +383,7 @@ void DimRules::Gather(const Instruction& instruction) {
       continue;
     }
     while (next_window < in.size() && Has(skipped, static_cast<std::int64_t>(next_window))) ++next_window;
-    if (next_window < in.size()) solver_.Equal(in[next_window++], out[d], &instruction);
+    if (next_window < in.size()) Block(out[d], in[next_window++], &instruction);
   }
 }
 
@@ -355,7 +404,7 @@ void DimRules::Scatter(const Instruction& instruction) {
       continue;
     }
     while (next_window < in.size() && Has(skipped, static_cast<std::int64_t>(next_window))) ++next_window;
-    if (next_window < in.size()) solver_.Equal(in[next_window++], updates[d], &instruction);
+    if (next_window < in.size()) Block(updates[d], in[next_window++], &instruction);
   }
 }
 
@@ -365,27 +414,29 @@ void DimRules::EqualCounted(int a, int b, const Instruction* where) {
   if (size_a != counted_.end() && size_b != counted_.end()) solver_.Equal(size_a->second, size_b->second, where);
 }
 
-/// Splits two lists with equal products into the shortest runs with equal products.
+/// Splits two lists with equal products into the shortest runs with equal products. A number of tiles that is one now
+/// may be more later: it is part of the run that is open, or else of the next one.
 void DimRules::Regroup(const std::vector<int>& a, const std::vector<int>& b, const Instruction* where) {
   std::vector<int> left, right;
   std::int64_t product_left = 1, product_right = 1;
   std::size_t i = 0, j = 0;
   const auto take = [&](const std::vector<int>& from, std::size_t& at, std::vector<int>& run, std::int64_t& product) {
-    if (solver_.Old(from[at]) != 1) run.push_back(from[at]);
+    if (solver_.Old(from[at]) != 1 || !solver_.Value(from[at])) run.push_back(from[at]);
     return __builtin_mul_overflow(product, solver_.Old(from[at++]), &product) == 0;
   };
   while (i < a.size() || j < b.size()) {
     const bool from_left = j >= b.size() || (i < a.size() && product_left <= product_right);
     const bool fits = from_left ? take(a, i, left, product_left) : take(b, j, right, product_right);
     if (!fits || product_left == 0 || product_right == 0) return opaque_.push_back(where);
-    if (product_left != product_right || left.empty() || right.empty()) continue;
+    if (product_left != product_right || product_left == 1) continue;
     if (left.size() == 1 && right.size() == 1) EqualCounted(left[0], right[0], where);
     solver_.Product(std::move(left), std::move(right), where);
     left.clear();
     right.clear();
     product_left = product_right = 1;
   }
-  if (!left.empty() || !right.empty()) opaque_.push_back(where);
+  if (product_left != product_right) return opaque_.push_back(where);
+  if (!left.empty() || !right.empty()) solver_.Product(std::move(left), std::move(right), where);
 }
 
 /// Dimensions in memory order; those that are tiled as number of tiles, then tile lengths.
@@ -410,6 +461,27 @@ std::vector<int> DimRules::Physical(const Shape& shape, const std::vector<int>& 
   return sizes;
 }
 
+/// Dimensions at the same place of equal tiles are the same ones, from the minor one on as far as they agree. If all
+/// tiled ones do, the others regroup: true.
+bool DimRules::SameTiles(const Instruction& from, const Instruction& to) {
+  const int tiled = static_cast<int>(from.shape.layout.tiles.empty() ? 0 : from.shape.layout.tiles[0].dims.size());
+  if (tiled < 1 || from.shape.rank() < tiled || to.shape.rank() < tiled) return false;
+  const std::vector<int>&in = Dims(from), &out = Dims(to);
+  const auto minor = [](const Shape& shape, const std::vector<int>& dims, int i) {
+    return dims[static_cast<std::size_t>(shape.MinorDimension(i))];
+  };
+  for (int i = 0; i < tiled; ++i) {
+    const int a = minor(from.shape, in, i), b = minor(to.shape, out, i);
+    if (solver_.Old(a) != solver_.Old(b)) return false;
+    solver_.Equal(a, b, &to);
+  }
+  std::vector<int> left, right;
+  for (int i = from.shape.rank() - 1; i >= tiled; --i) left.push_back(minor(from.shape, in, i));
+  for (int i = to.shape.rank() - 1; i >= tiled; --i) right.push_back(minor(to.shape, out, i));
+  Regroup(left, right, &to);
+  return true;
+}
+
 void DimRules::Bitcast(const Instruction& instruction) {
   const Instruction& from = *instruction.operands[0];
   if (!from.shape.IsArray() || !instruction.shape.IsArray()) return SameTree(from, instruction, &instruction);
@@ -417,25 +489,24 @@ void DimRules::Bitcast(const Instruction& instruction) {
   const std::vector<int>&in = Dims(from), &out = Dims(instruction);
   if (from.shape.dimensions == instruction.shape.dimensions) return EqualAll(in, out, &instruction);
   const auto tile_of = [](const Shape& s) { return s.has_layout && !s.layout.tiles.empty() ? s.layout.tiles[0] : Tile{}; };
-  const auto padded = [](const Shape& s) {
-    std::int64_t elements = 1;
-    const TileGrid grid = GridOf(s);
-    for (std::size_t d = 0; d < grid.tile.size(); ++d) elements *= grid.tile[d] * grid.count[d];
-    return elements;
-  };
   // With the same tiles the bytes say it; else only the order of elements does.
-  if (tile_of(from.shape) == tile_of(instruction.shape) && padded(from.shape) == padded(instruction.shape) &&
+  if (tile_of(from.shape) == tile_of(instruction.shape) && PaddedElements(from.shape) == PaddedElements(instruction.shape) &&
       from.shape.rank() >= 2 && instruction.shape.rank() >= 2) {
+    if (SameTiles(from, instruction)) return;
     return Regroup(Physical(from.shape, in, &instruction), Physical(instruction.shape, out, &instruction), &instruction);
   }
-  const auto bytes = [&](const Shape& shape, std::vector<int> dims) {
-    const int width = solver_.New(ElementBits(shape.type), &instruction);
-    solver_.Fix(width, &instruction);
-    dims.push_back(width);
-    return dims;
-  };
   if (ElementBits(from.shape.type) == ElementBits(instruction.shape.type)) return Regroup(in, out, &instruction);
-  Regroup(bytes(from.shape, in), bytes(instruction.shape, out), &instruction);
+  const bool padding = Elements(from.shape) * ElementBits(from.shape.type) !=
+                       Elements(instruction.shape) * ElementBits(instruction.shape.type);
+  Regroup(Bits(from.shape, in, padding, &instruction), Bits(instruction.shape, out, padding, &instruction), &instruction);
+}
+
+/// What multiplies to the size in bits, in memory order; with the padding of tiles if that is wanted.
+std::vector<int> DimRules::Bits(const Shape& shape, std::vector<int> dims, bool padding, const Instruction* where) {
+  if (padding && shape.rank() >= 2) dims = Physical(shape, dims, where);
+  dims.push_back(solver_.New(ElementBits(shape.type), where));
+  solver_.Fix(dims.back(), where);
+  return dims;
 }
 
 /// Adjacent pieces named as one array: along one of its dimensions, or as flat bytes.
@@ -462,12 +533,9 @@ bool DimRules::JoinPieces(const Instruction& instruction) {
   for (const int part : flat) elements += solver_.Old(part);
   const int total = solver_.New(elements, &instruction);
   solver_.Sum(total, std::move(flat), &instruction);
-  const auto bytes = [&](const Shape& shape, std::vector<int> dims) {
-    dims.push_back(solver_.New(ElementBits(shape.type), &instruction));
-    solver_.Fix(dims.back(), &instruction);
-    return dims;
-  };
-  Regroup(bytes(instruction.operands[0]->shape, {total}), bytes(instruction.shape, out), &instruction);
+  const Shape& piece = instruction.operands[0]->shape;
+  const bool padding = elements * ElementBits(piece.type) != Elements(instruction.shape) * ElementBits(instruction.shape.type);
+  Regroup(Bits(piece, {total}, false, &instruction), Bits(instruction.shape, out, padding, &instruction), &instruction);
   return true;
 }
 
@@ -576,6 +644,13 @@ void DimRules::Relate(const Instruction& instruction) {
   RelateByOpcode(instruction, instruction.opcode, dims_.at(&instruction));
 }
 
+bool DimRules::IsOldSize(std::int64_t size) {
+  for (int v = 0; v < solver_.count(); ++v) {
+    if (solver_.Old(v) == size && solver_.Changed(v)) return true;
+  }
+  return false;
+}
+
 Diagnostics DimRules::CheckOpaque() {
   Diagnostics errors;
   for (const Instruction* instruction : opaque_) {
@@ -594,7 +669,8 @@ Diagnostics DimRules::CheckOpaque() {
         kernel ? fmt::format("the custom kernel '{}' was compiled for these shapes and cannot be rewritten", instruction->name)
                : fmt::format("'{}' takes a dimension that changes, and how it would look is not known",
                              instruction->opcode_name),
-        "use a dump compiled for the wanted value"));
+        kernel ? "compile it for the wanted value: 'spillway-capture' needs no TPU; a workload file may name a dump for each value"
+               : "use a dump compiled for the wanted value"));
   }
   return errors;
 }

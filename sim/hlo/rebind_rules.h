@@ -2,6 +2,8 @@
 // What each opcode says about the dimensions of its operands and results.
 #pragma once
 
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -40,8 +42,14 @@ class DimRules {
   const std::unordered_map<const Instruction*, Kernel>& kernels() const { return kernels_; }
   /// Unknowns that stand for sizes of arrays (the others count tiles or blocks).
   bool IsArrayDim(int v) const { return v < array_dims_; }
+  /// After solving: whether some size that changes was `size`.
+  bool IsOldSize(std::int64_t size);
   /// After solving: errors of instructions that have no rule and yet change.
   Diagnostics CheckOpaque();
+  /// Whether a slice's part of dimension `d` keeps its share: with others it covers the dimension without a gap.
+  bool KeepsShare(const Instruction& slice, std::size_t d) const { return shares_.count({&slice, d}) > 0; }
+  /// After solving: what the shares of unequal pieces were decided to be without proof.
+  std::vector<std::string> ShareAssumptions();
 
  private:
   void Allocate(const Computation& computation);
@@ -66,11 +74,14 @@ class DimRules {
   void Slice(const Instruction& instruction, const std::vector<int>& result);
   void Pad(const Instruction& instruction);
   void Blocks(const Instruction& instruction, const std::vector<int>& whole, const std::vector<int>& block);
+  void Block(int block, int whole, const Instruction* where);
   void Gather(const Instruction& instruction);
   void Scatter(const Instruction& instruction);
   void EqualCounted(int a, int b, const Instruction* where);
   void Regroup(const std::vector<int>& a, const std::vector<int>& b, const Instruction* where);
   void Bitcast(const Instruction& instruction);
+  bool SameTiles(const Instruction& from, const Instruction& to);
+  std::vector<int> Bits(const Shape& shape, std::vector<int> dims, bool padding, const Instruction* where);
   bool JoinPieces(const Instruction& instruction);
   bool CustomCall(const Instruction& instruction);
   std::vector<int> Physical(const Shape& shape, const std::vector<int>& dims, const Instruction* where);
@@ -91,6 +102,8 @@ class DimRules {
     std::size_t dimension;
   };
   std::vector<Cut> cuts_;
+  std::vector<Cut> unequal_;
+  std::set<std::pair<const Instruction*, std::size_t>> shares_;
   std::unordered_map<int, int> counted_;  ///< Number of tiles -> the size that it counts.
   int array_dims_ = 0;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/hlo/rebind_trips.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <unordered_map>
 #include <unordered_set>
@@ -95,7 +97,38 @@ void Reach(const Computation& computation, std::unordered_set<const Computation*
   }
 }
 
+bool StateChanges(const Instruction& loop, DimRules& rules) {
+  for (int i = 0; i < rules.ArrayCount(loop); ++i) {
+    for (const int v : rules.Dims(loop, i)) {
+      if (rules.solver().Changed(v)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+Diagnostics CheckLoops(const Module& module, DimRules& rules, const std::vector<RebindLoop>& loops,
+                       std::vector<std::string>& assumptions) {
+  Diagnostics errors;
+  for (const RebindLoop& loop : loops) {
+    if (loop.tied || !StateChanges(*loop.loop, rules)) continue;
+    if (loop.trips == 0) {
+      assumptions.push_back(fmt::format("the loop '{}' does not say how often it runs: taken as before", loop.loop->name));
+    } else if (loop.trips == 1) {
+      errors.push_back(module.ErrorAt(*loop.loop, "the loop runs once: how often it would run for another size does not follow",
+                                      "use a dump compiled for a larger value"));
+    } else if (rules.IsOldSize(loop.trips)) {
+      errors.push_back(module.ErrorAt(*loop.loop, fmt::format("the loop runs {} times, as large as a dimension that changes, and "
+                                                              "whether that is by chance does not follow", loop.trips),
+                                      "use a dump compiled for another value of the symbol"));
+    } else {
+      assumptions.push_back(fmt::format("the loop '{}' still runs {} times: nothing ties it to a size that changes",
+                                        loop.loop->name, loop.trips));
+    }
+  }
+  return errors;
+}
 
 std::vector<RebindLoop> RelateLoops(const Module& module, DimRules& rules) {
   const Callers callers = CallersOf(module);
@@ -117,7 +150,12 @@ std::vector<RebindLoop> RelateLoops(const Module& module, DimRules& rules) {
       } else if (limit.constant != nullptr) {
         loop.trips = Literal(*limit.constant).value_or(0);
       }
-      if (loop.trips < 1) continue;
+      if (loop.trips < 1) {
+        loop.trips = 0;
+        loop.constant = nullptr;
+        loops.push_back(loop);
+        continue;
+      }
       // A limit that is not the number of trips (another start or step) is left to the errors of rewriting.
       if (loop.constant != nullptr && Literal(*loop.constant) != loop.trips) loop.constant = nullptr;
       loop.unknown = solver.New(loop.trips, &instruction);

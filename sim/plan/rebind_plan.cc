@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "sim/hlo/mlir_bytecode.h"
-#include "sim/hlo/mosaic_body.h"
 #include "sim/hlo/text_util.h"
 #include "sim/plan/fused_graph.h"
 #include "sim/plan/grid.h"
-#include "sim/plan/mosaic_text.h"
+#include "sim/plan/kernel_windows.h"
 #include "sim/plan/plan_check.h"
 #include "sim/plan/planner.h"
 
@@ -19,22 +17,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int kMaxMoves = 256;
-
-/// Kernels in MLIR text can be rewritten; bytecode cannot.
-std::optional<hlo::KernelWindows> KernelWindowsOf(const hlo::Instruction& kernel) {
-  auto body = hlo::MosaicBytesOf(kernel);
-  if (!body || hlo::IsMlirBytecode(*body)) return std::nullopt;
-  auto grid = GridFromText(*body);
-  if (!grid) return std::nullopt;
-  hlo::KernelWindows windows;
-  windows.grid = grid->iteration_bounds;
-  for (const TextWindow& window : grid->windows) {
-    auto& dims = windows.windows.emplace_back();
-    for (std::size_t d = 0; d < window.bounds.size(); ++d) dims.push_back({window.bounds[d], window.index[d].axis});
-  }
-  windows.text = std::move(*body);
-  return windows;
-}
 
 ordered_json Numbers(const std::vector<std::int64_t>& values) {
   ordered_json list = ordered_json::array();

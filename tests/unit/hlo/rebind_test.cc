@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/hlo/rebind.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "sim/hlo/attributes.h"
@@ -107,6 +109,24 @@ ENTRY e {
   const auto rows = Change(text, 64, 128, {{"x", {0}}});
   REQUIRE(rows.ok());
   CHECK(ShapeOf(*rows, "n") == "f32[128,64]");
+  // Nor do weights of the same shape say it, although they are contracted with it.
+  const std::string square = R"(ENTRY e {
+  x = f32[64,64] parameter(0)
+  w = f32[64,64] parameter(1)
+  ROOT d = f32[64,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})";
+  CHECK(ErrorOf(Change(square, 64, 128), 2).find("x[1] is 64 like x[0]") != std::string::npos);
+  CHECK(Change(square, 64, 128, {{"x", {0}}}).ok());
+  // Or weights of the shape of x, where others are not.
+  const std::string layer = R"(ENTRY e {
+  x = f32[64,16] parameter(0)
+  up = f32[16,64] parameter(1)
+  down = f32[64,16] parameter(2)
+  h = f32[64,64] dot(x, up), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT d = f32[64,16] dot(h, down), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})";
+  CHECK(ErrorOf(Change(layer, 64, 128), 3).find("up[1] is 64 like x[0]") != std::string::npos);
+  CHECK(Change(layer, 64, 128, {{"x", {0}}}).ok());
   // Parameters of other shapes are another matter too.
   const std::string weights = R"(ENTRY e {
   x = f32[64,16] parameter(0)
@@ -229,4 +249,142 @@ TEST_CASE("rebind: bad requests") {
   const auto same = Change(text, 64, 64);
   REQUIRE(same.ok());
   CHECK(ShapeOf(*same, "n") == "f32[64,8]");
+}
+
+TEST_CASE("rebind: a number of blocks that fits one tile is still a number of blocks") {
+  // T(2,128): both blocks in one tile. The slices of `put` follow from the bitcast alone.
+  const std::string text = R"(HloModule m, is_scheduled=true
+cond { t = (s32[], f32[2,8,128], s32[2]) parameter(0)
+  c = s32[] get-tuple-element(t), index=0
+  n = s32[] constant(2)
+  ROOT less = pred[] compare(c, n), direction=LT }
+body { t = (s32[], f32[2,8,128], s32[2]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  in = f32[2,8,128] get-tuple-element(t), index=1
+  starts = s32[2] get-tuple-element(t), index=2
+  zero = s32[] constant(0)
+  one = s32[] constant(1)
+  start = s32[1] dynamic-slice(starts, i), dynamic_slice_sizes={1}
+  block = f32[1,8,128] dynamic-slice(in, i, zero, zero), dynamic_slice_sizes={1,8,128}
+  put = f32[2,8,128] dynamic-update-slice(in, block, i, zero, zero)
+  next = s32[] add(i, one)
+  ROOT r = (s32[], f32[2,8,128], s32[2]) tuple(next, put, starts) }
+ENTRY e {
+  x = f32[16,128]{1,0:T(8,128)} parameter(0)
+  a = f32[2,8,128]{2,1,0:T(8,128)} bitcast(x)
+  b = f32[2,8,128]{2,0,1:T(2,128)} copy(a)
+  c = f32[8,2,128]{2,1,0:T(2,128)} bitcast(b)
+  d = f32[8,2,128]{2,1,0:T(2,128)} negate(c)
+  s = f32[2,8,128]{2,0,1:T(2,128)} bitcast(d)
+  starts = s32[2] iota(), iota_dimension=0
+  z = s32[] constant(0)
+  t = (s32[], f32[2,8,128], s32[2]) tuple(z, s, starts)
+  w = (s32[], f32[2,8,128], s32[2]) while(t), condition=cond, body=body, backend_config={"known_trip_count":{"n":"2"}}
+  ROOT o = f32[2,8,128] get-tuple-element(w), index=1
+})";
+  const auto more = Change(text, 16, 128);
+  REQUIRE(more.ok());
+  CHECK(ShapeOf(*more, "s") == "f32[16,8,128]{2,0,1:T(8,128)}");
+  CHECK(ShapeOf(*more, "starts") == "s32[16]");
+  CHECK(At(*more->module, "n").literal == "16");
+}
+
+TEST_CASE("rebind: a loop that runs once does not say how often it may run") {
+  const std::string text = R"(HloModule m, is_scheduled=true
+cond { t = (s32[], f32[1,8,16]) parameter(0)
+  c = s32[] get-tuple-element(t), index=0
+  n = s32[] constant(1)
+  ROOT less = pred[] compare(c, n), direction=LT }
+body { t = (s32[], f32[1,8,16]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  in = f32[1,8,16] get-tuple-element(t), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  ROOT r = (s32[], f32[1,8,16]) tuple(next, in) }
+ENTRY e {
+  x = f32[8,16] parameter(0)
+  b = f32[1,8,16] bitcast(x)
+  z = s32[] constant(0)
+  s = (s32[], f32[1,8,16]) tuple(z, b)
+  w = (s32[], f32[1,8,16]) while(s), condition=cond, body=body, backend_config={"known_trip_count":{"n":"1"}}
+  ROOT o = f32[1,8,16] get-tuple-element(w), index=1
+})";
+  CHECK(ErrorOf(Change(text, 8, 32), 17).find("runs once") != std::string::npos);
+}
+
+TEST_CASE("rebind: a loop that nothing ties to a size") {
+  const auto loop = [](int trips) {
+    return "HloModule m, is_scheduled=true\n"
+           "cond { t = (s32[], f32[64]) parameter(0)\n  c = s32[] get-tuple-element(t), index=0\n  n = s32[] constant(" +
+           std::to_string(trips) + ")\n" + R"(  ROOT less = pred[] compare(c, n), direction=LT }
+body { t = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(t), index=0
+  in = f32[64] get-tuple-element(t), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  more = f32[64] negate(in)
+  ROOT r = (s32[], f32[64]) tuple(next, more) }
+ENTRY e {
+  x = f32[64] parameter(0)
+  z = s32[] constant(0)
+  s = (s32[], f32[64]) tuple(z, x)
+  w = (s32[], f32[64]) while(s), condition=cond, body=body
+  ROOT o = f32[64] get-tuple-element(w), index=1
+})";
+  };
+  const auto ten = Change(loop(10), 64, 128);
+  REQUIRE(ten.ok());
+  REQUIRE(ten->assumptions.size() == 1);
+  CHECK(ten->assumptions[0].find("still runs 10 times") != std::string::npos);
+  CHECK(ErrorOf(Change(loop(64), 64, 128), 17).find("whether that is by chance") != std::string::npos);
+}
+
+TEST_CASE("rebind: sizes that nothing relates to the parameters are named, or refused if they may be the symbol's") {
+  const auto with = [](int size) {
+    return fmt::format(R"(ENTRY e {{
+  x = f32[64] parameter(0)
+  i = f32[{0}] iota(), iota_dimension=0
+  n = f32[64] negate(x)
+  ROOT t = (f32[{0}], f32[64]) tuple(i, n)
+}})", size);
+  };
+  const auto other = Change(with(24), 64, 128);
+  REQUIRE(other.ok());
+  CHECK(ShapeOf(*other, "i") == "f32[24]");
+  REQUIRE(other->assumptions.size() == 1);
+  CHECK(other->assumptions[0].find("24 of 'i'") != std::string::npos);
+  CHECK(ErrorOf(Change(with(64), 64, 128), 3).find("does not follow") != std::string::npos);
+  // As large as a number of blocks that changes.
+  const std::string blocks = R"(ENTRY e {
+  x = f32[64,8] parameter(0)
+  b = f32[16,4,8] reshape(x)
+  i = s32[16] iota(), iota_dimension=0
+  ROOT t = (f32[16,4,8], s32[16]) tuple(b, i)
+})";
+  CHECK(ErrorOf(Change(blocks, 64, 128), 4).find("is 16") != std::string::npos);
+}
+
+TEST_CASE("rebind: a block whose size follows from nothing is refused") {
+  CHECK(ErrorOf(Change(R"(ENTRY e {
+  x = f32[64,8] parameter(0)
+  i = s32[] parameter(1)
+  z = s32[] constant(0)
+  ROOT b = f32[16,8] dynamic-slice(x, i, z), dynamic_slice_sizes={16,8}
+})", 64, 128), 5).find("whether the part keeps its size") != std::string::npos);
+}
+
+TEST_CASE("rebind: unequal pieces of one array keep their share") {
+  const std::string text = R"(ENTRY e {
+  x = f32[80] parameter(0)
+  a = f32[64] slice(x), slice={[0:64]}
+  b = f32[16] slice(x), slice={[64:80]}
+  ROOT c = f32[80] concatenate(a, b), dimensions={0}
+})";
+  const auto more = Change(text, 80, 200);
+  REQUIRE(more.ok());
+  CHECK(At(*more->module, "a").Attr("slice") == "{[0:160]}");
+  CHECK(At(*more->module, "b").Attr("slice") == "{[160:200]}");
+  REQUIRE(more->assumptions.size() == 1);
+  CHECK(more->assumptions[0].find("each keeps its share") != std::string::npos);
+  CHECK(!Change(text, 80, 81).ok());
 }
