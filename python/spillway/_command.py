@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 
 class SpillwayError(RuntimeError):
@@ -14,9 +15,14 @@ class SpillwayError(RuntimeError):
 
 
 def find_executable(executable=None):
-    """The path of the executable. FileNotFoundError if there is none."""
-    name = os.fspath(executable) if executable else os.environ.get("SPILLWAY") or "spillway"
+    """The path of the executable: `executable`, else $SPILLWAY, else `spillway` of the PATH, else the one that was
+    installed under the same prefix as this package. FileNotFoundError if there is none."""
+    given = os.fspath(executable) if executable else os.environ.get("SPILLWAY")
+    name = given or "spillway"
     path = shutil.which(name)
+    if path is None and not given:
+        beside = [parent / "bin" / "spillway" for parent in list(Path(__file__).resolve().parents)[2:6]]
+        path = next((str(each) for each in beside if os.access(each, os.X_OK)), None)
     if path is None:
         raise FileNotFoundError(f"no executable '{name}': set $SPILLWAY or pass executable=")
     return path

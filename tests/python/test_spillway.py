@@ -6,6 +6,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -95,6 +96,17 @@ class StandIn(unittest.TestCase):
             spillway.find_executable(self.directory / "absent")
         with self.assertRaises(FileNotFoundError):
             spillway.read_run(self.directory)
+
+    def test_an_installed_package_finds_the_program_of_its_prefix(self):
+        package = self.directory / "prefix/lib/python3/site-packages/spillway"
+        shutil.copytree(ROOT / "python/spillway", package, ignore=shutil.ignore_patterns("__pycache__"))
+        program = self.directory / "prefix/bin/spillway"
+        program.parent.mkdir()
+        self.executable.rename(program)
+        code = "import spillway; print(spillway.find_executable())"
+        environment = {"PYTHONPATH": str(package.parent), "PATH": "/nowhere", "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        self.assertEqual(Path(done.stdout.strip()), program.resolve())
 
     @unittest.skipUnless(HAVE_PANDAS, "needs pandas")
     def test_sweep_gives_exact_integers_and_texts(self):
