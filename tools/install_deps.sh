@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing on Debian bookworm. Arguments: run (default), test.
 set -euo pipefail
-packages=(g++ cmake ninja-build pkg-config ccache mold libsystemc-dev libboost-dev libboost-program-options-dev
+packages=(g++ cmake ninja-build pkg-config libsystemc-dev libboost-dev libboost-program-options-dev
           libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libprotobuf-dev protobuf-compiler zlib1g-dev)
 if [ "${1:-run}" = test ]; then
-  packages+=(catch2 librapidcheck-dev libbenchmark-dev python3 slurm-wlm munge parallel)
+  packages+=(mold catch2 librapidcheck-dev libbenchmark-dev python3 slurm-wlm munge parallel)
 fi
 missing=()
 for package in "${packages[@]}"; do

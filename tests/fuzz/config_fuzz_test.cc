@@ -5,6 +5,7 @@
 #include <random>
 
 #include "sim/base/file.h"
+#include "tests/support/cases.h"
 #include "tests/unit/config/chip_files.h"
 
 namespace spillway::config {
@@ -66,7 +67,7 @@ TEST_CASE("mutated chip files never crash") {
   for (const std::string chip : {"v5e", "v6e"}) {
     const Result<std::string> text = ReadFile(kConfigs + "/chips/" + chip + ".yaml");
     REQUIRE(text.ok());
-    for (int i = 0; i < 400; ++i) ++(CheckOutcome(files, Mutate(*text, random, 6)) ? accepted : refused);
+    for (int i = 0; i < test::Cases(400); ++i) ++(CheckOutcome(files, Mutate(*text, random, 6)) ? accepted : refused);
   }
   // Both sides must have been seen for the test to mean anything.
   CHECK(accepted > 10);
@@ -81,7 +82,7 @@ TEST_CASE("mutated short chip files never crash") {
       "  timing: {trp: 22ck, tck: 500ps}\n  address_hash: [{field: bank, bit: 0, mask: 0x200000}]\n"
       "core: {op_slots: {add.f32: {valu: 1}}, matmul_cycles: {bf16: 8}}\nmemory_spaces: {1: vmem}\n";
   int accepted = 0;
-  for (int i = 0; i < 600; ++i) accepted += CheckOutcome(files, Mutate(seed, random, 1));
+  for (int i = 0; i < test::Cases(600); ++i) accepted += CheckOutcome(files, Mutate(seed, random, 1));
   CHECK(accepted > 10);
 }
 
@@ -114,7 +115,7 @@ TEST_CASE("mutated --set arguments never crash") {
                                        "core.op_slots.exponential.bf16.eup=2", "hbm={timing: {trp: 14ns}}",
                                        "hbm.address_hash=[{field: bank, bit: 0, mask: 0x200000}]", "name='x y'"};
   int accepted = 0;
-  for (int i = 0; i < 700; ++i) {
+  for (int i = 0; i < test::Cases(700); ++i) {
     const std::string argument = Mutate(seeds[random() % seeds.size()], random, 2);
     const Result<LoadedChip> loaded = Load("v6e", {argument});
     accepted += loaded.ok();
