@@ -21,13 +21,14 @@ constexpr std::size_t kMaxInflatedBytes = std::size_t{4} << 30;  // a gzip bomb 
 Result<std::string> ReadDescriptor(int fd, const std::string& path) {
   std::string data;
   struct stat info {};
+  std::size_t room = 64u << 10;
   if (fstat(fd, &info) == 0) {
     if (S_ISDIR(info.st_mode)) return Error(fmt::format("'{}' is a directory", path));
-    if (info.st_size > 0) data.reserve(static_cast<std::size_t>(info.st_size) + 1);
+    if (info.st_size > 0) room = static_cast<std::size_t>(info.st_size) + 1;  // 1: to see the end
   }
   std::size_t used = 0;
   for (;;) {
-    data.resize(std::max<std::size_t>(used + (64u << 10), data.capacity()));
+    if (used == data.size()) data.resize(used + std::max(room, used));
     const ssize_t n = read(fd, data.data() + used, data.size() - used);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Error(fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
@@ -38,16 +39,26 @@ Result<std::string> ReadDescriptor(int fd, const std::string& path) {
   return data;
 }
 
+// The last word of a gzip file is its length before compression (of the last member, modulo 2^32). Only a
+// hint: a deflated byte makes at most 1032.
+std::size_t InflatedSizeHint(const std::string& data) {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < 4 && data.size() >= 4; ++i) {
+    size |= std::size_t{static_cast<unsigned char>(data[data.size() - 4 + i])} << 8 * i;
+  }
+  return std::min(size, 32 * data.size() + 1024);
+}
+
 Result<std::string> Inflate(const std::string& data, const std::string& path) {
   z_stream stream{};
   if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return Error("zlib cannot start");
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
   stream.avail_in = static_cast<uInt>(data.size());
-  std::string out;
+  std::string out(InflatedSizeHint(data) + 1, '\0');
   std::size_t used = 0;
   int code = Z_OK;
   while (code == Z_OK) {
-    if (used == out.size()) out.resize(std::max(out.size() * 2, data.size() * 6 + 1024));
+    if (used == out.size()) out.resize(out.size() * 2 + 1024);
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + used);
     stream.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size() - used, 1u << 30));
     const uInt room = stream.avail_out;

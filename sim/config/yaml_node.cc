@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "sim/base/file.h"
+#include "sim/config/plain_yaml.h"
 
 namespace spillway::config {
 namespace {
@@ -71,10 +72,11 @@ class TreeBuilder final : public YAML::EventHandler {
     return std::move(root_);
   }
   YamlLocation At(const YAML::Mark& mark) const {
-    if (mark.line < 0) return {source_, line_starts_.front()};
+    if (mark.line < 0) return {source_, line_starts_.front(), 0};
     const std::size_t line = std::min(static_cast<std::size_t>(mark.line), line_starts_.size() - 1);
     const std::size_t offset = line_starts_[line] + static_cast<std::size_t>(std::max(mark.column, 0));
-    return {source_, std::min(offset, source_->text.size())};
+    const bool whole = line_starts_.front() == 0 && offset <= source_->text.size();
+    return {source_, std::min(offset, source_->text.size()), whole ? static_cast<int>(line) + 1 : 0};
   }
 
  private:
@@ -152,7 +154,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
 }  // namespace
 
-int YamlLocation::line() const { return Locate(source->text, offset).line; }
+int YamlLocation::line() const { return known_line > 0 ? known_line : Locate(source->text, offset).line; }
 
 std::string YamlLocation::Describe() const {
   return source->file.empty() ? source->text : fmt::format("{}:{}", source->file, line());
@@ -202,6 +204,19 @@ Diagnostic ErrorAtNode(const YamlLocation& at, std::string message, std::string 
 
 std::optional<YamlNode> ParseYaml(const std::shared_ptr<const YamlSource>& source, std::size_t begin,
                                   Diagnostics& errors) {
+  if (source->text.size() <= kMaxTextBytes) {
+    Diagnostics found;
+    TreeBuilder builder(source, begin, found);
+    if (ReadPlainYaml(std::string_view(source->text).substr(begin), builder)) {
+      errors.insert(errors.end(), found.begin(), found.end());
+      return builder.Take();
+    }
+  }
+  return ParseYamlByLibrary(source, begin, errors);
+}
+
+std::optional<YamlNode> ParseYamlByLibrary(const std::shared_ptr<const YamlSource>& source, std::size_t begin,
+                                           Diagnostics& errors) {
   if (source->text.size() > kMaxTextBytes) {
     errors.push_back(ErrorAtNode({source, 0}, "a configuration of more than 256 KiB", "is this the right file?"));
     return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A YAML document as a tree of our own: every node knows its place in the text, so that any later
-// complaint can point at it. Only yaml_node.cc includes yaml-cpp.
+// complaint can point at it. Only yaml_node.cc and plain_yaml.cc include yaml-cpp.
 #pragma once
 
 #include <memory>
@@ -21,6 +21,7 @@ struct YamlSource {
 struct YamlLocation {
   std::shared_ptr<const YamlSource> source;
   std::size_t offset = 0;
+  int known_line = 0;  ///< From 1; 0: line() has to count.
 
   int line() const;
   /// "file:line", or the whole argument of the command line.
@@ -59,5 +60,9 @@ bool TooManyErrors(const Diagnostics& errors);
 /// could be read is returned as well, so that its contents can be checked in the same go.
 std::optional<YamlNode> ParseYaml(const std::shared_ptr<const YamlSource>& source, std::size_t begin,
                                   Diagnostics& errors);
+
+/// The same, always by yaml-cpp: ParseYaml has a faster way for plain texts, which must not differ.
+std::optional<YamlNode> ParseYamlByLibrary(const std::shared_ptr<const YamlSource>& source, std::size_t begin,
+                                           Diagnostics& errors);
 
 }  // namespace spillway::config

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "sim/hlo/name_index.h"
 #include "sim/hlo/shape.h"
 
 namespace spillway::hlo {
@@ -32,11 +34,30 @@ constexpr std::array<std::uint8_t, 256> kTable = MakeTable();
 inline bool Is(char c, std::uint8_t kind) { return (kTable[static_cast<unsigned char>(c)] & kind) != 0; }
 }  // namespace chars
 
+/// Shapes by their text: a dump prints the same few thousands of times. For arrays only.
+class ShapeCache {
+ public:
+  ShapeCache() : entries_(kEntries) {}
+
+  struct Entry {
+    std::string_view text;
+    Shape shape;
+  };
+  /// Where a shape of this text is or belongs.
+  Entry& At(std::string_view text) { return entries_[HashText(text) % kEntries]; }
+
+ private:
+  static constexpr std::size_t kEntries = 256;
+  std::vector<Entry> entries_;
+};
+
 /// Reads forward through a text. Methods that can fail return false (or an empty name) and record
 /// the first error: its offset and what was expected.
 class Cursor {
  public:
-  explicit Cursor(std::string_view text) : begin_(text.data()), at_(begin_), end_(begin_ + text.size()) {}
+  /// `shapes` must outlive the cursor, and the text must outlive `shapes`.
+  explicit Cursor(std::string_view text, ShapeCache* shapes = nullptr)
+      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), shapes_(shapes) {}
 
   std::size_t offset() const { return static_cast<std::size_t>(at_ - begin_); }
   void Seek(std::size_t offset) { at_ = begin_ + offset; }
@@ -117,6 +138,8 @@ class Cursor {
   bool FailExpected(char c, std::string_view context);
   bool SlowInteger(std::int64_t* value, std::string_view what);
   bool SkipComment();
+  std::string_view PlainShapeText() const;
+  bool ReadOneShape(Shape* shape, int depth);
   bool ReadDimensions(Shape* shape);
   bool ReadLayout(Layout* layout, int rank);
   bool ReadLayoutSuffixes(Layout* layout);
@@ -127,6 +150,7 @@ class Cursor {
   const char* begin_;
   const char* at_;
   const char* end_;
+  ShapeCache* shapes_;
   bool failed_ = false;
   std::size_t error_offset_ = 0;
   std::string error_;

@@ -65,7 +65,7 @@ bool Parser::ReadInstruction(Scope* scope) {
 // Instructions are read where they will stay. An operand that is an instruction itself takes the
 // last place before its user: see PutBefore.
 Instruction* Parser::Begin(Scope* scope, std::string_view name, std::size_t at) {
-  scope->computation->instructions.emplace_back();
+  scope->computation->instructions.emplace_back(&module_->arena);
   Instruction* instruction = &scope->computation->instructions.back();
   instruction->name = name;
   instruction->offset = at;
@@ -77,7 +77,7 @@ bool Parser::Finish(Scope* scope, Instruction* instruction, std::size_t first_un
   Computation* computation = scope->computation;
   instruction->index = static_cast<int>(computation->instructions.size()) - 1;
   if (instruction->is_root) computation->root = instruction;
-  if (!computation->by_name.emplace(instruction->name, instruction).second) {
+  if (!computation->by_name.Add(instruction)) {
     return cursor_.FailAt(instruction->offset, fmt::format("instruction '{}' is defined twice in computation '{}'",
                                                            instruction->name, computation->name));
   }
@@ -202,13 +202,12 @@ bool Parser::ReadOperand(Scope* scope, Instruction** slot, int depth) {
     cursor_.Seek(at);
     return ReadNestedOperand(scope, slot, has_shape ? std::move(scratch_) : Shape(), depth);
   }
-  const auto found = scope->computation->by_name.find(name);
-  if (found != scope->computation->by_name.end()) {
-    if (has_shape && !Compatible(scratch_, found->second->shape)) {
-      return cursor_.FailAt(at, fmt::format("operand '{}' has the shape {}, not {}", name,
-                                            ToString(found->second->shape), ToString(scratch_)));
+  if (const Instruction* operand = scope->computation->Find(name)) {
+    if (has_shape && !Compatible(scratch_, operand->shape)) {
+      return cursor_.FailAt(at, fmt::format("operand '{}' has the shape {}, not {}", name, ToString(operand->shape),
+                                            ToString(scratch_)));
     }
-    instruction->operands.push_back(found->second);
+    instruction->operands.push_back(operand);
     return true;
   }
   if (scope->single_instruction && has_shape) return AddImpliedParameter(scope, slot, name, at);

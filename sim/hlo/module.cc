@@ -14,7 +14,8 @@ bool SameNames(const List& a, const List& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](auto* x, auto* y) { return x->name == y->name; });
 }
 
-bool SameAttributes(const std::vector<Attribute>& a, const std::vector<Attribute>& b) {
+template <class List>
+bool SameAttributes(const List& a, const List& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Attribute& x, const Attribute& y) {
     return x.name == y.name && x.value == y.value;
   });
@@ -68,8 +69,7 @@ std::string Instruction::OpName() const {
 }
 
 const Instruction* Computation::Find(std::string_view instruction) const {
-  const auto found = by_name.find(instruction);
-  return found == by_name.end() ? nullptr : found->second;
+  return by_name.Find(instruction);
 }
 
 const Computation* Module::Find(std::string_view computation) const {

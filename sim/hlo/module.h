@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <boost/container/deque.hpp>
 #include <deque>
 #include <memory>
 #include <memory_resource>
@@ -10,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/hlo/name_index.h"
 #include "sim/hlo/opcode.h"
 #include "sim/hlo/shape.h"
 
@@ -26,14 +28,17 @@ struct Attribute {
 
 /// One HLO instruction. Lives in its Computation; pointers to it stay valid with the Module.
 struct Instruction {
+  /// `memory` serves the attributes and must outlive the instruction; copies use the heap.
+  explicit Instruction(std::pmr::memory_resource* memory = std::pmr::get_default_resource()) : attributes(memory) {}
+
   std::string_view name;                ///< Without `%`.
   Opcode opcode = Opcode::kUnknown;
   std::string_view opcode_name;         ///< As printed; keeps what the enum does not know.
   Shape shape;
-  boost::container::small_vector<const Instruction*, 4> operands;
+  InlineList<const Instruction*, 4> operands;
   /// Computations it calls, in attribute order: calls, to_apply, body, condition, branches, …
-  boost::container::small_vector<const Computation*, 1> called;
-  std::vector<Attribute> attributes;
+  InlineList<const Computation*, 1> called;
+  std::pmr::vector<Attribute> attributes;
   std::string_view literal;             ///< Text in the parentheses of `constant(…)`.
   std::int64_t parameter_number = -1;   ///< For `parameter(n)`.
   bool is_root = false;
@@ -60,13 +65,16 @@ class Computation {
 
   std::string_view name;
   bool is_entry = false;
-  std::pmr::deque<Instruction> instructions;
+  /// Blocks of a few instructions: most computations have three to ten.
+  boost::container::deque<Instruction, std::pmr::polymorphic_allocator<Instruction>,
+                          boost::container::deque_options_t<boost::container::block_size<8>>>
+      instructions;
   const Instruction* root = nullptr;
   std::vector<const Instruction*> parameters;  ///< By parameter number.
 
   const Instruction* Find(std::string_view instruction) const;
 
-  std::pmr::unordered_map<std::string_view, const Instruction*> by_name;
+  NameIndex<Instruction> by_name;
 };
 
 /// A parsed HLO module. Owns its text: all string_views point into it.

@@ -332,6 +332,13 @@ bool Parser::ResolveCalls() {
 
 // Calls must form no cycle: depth-first with an explicit stack.
 bool Parser::CheckNoRecursion() {
+  // XLA prints callees first, and calls that only look back make no cycle.
+  const bool callees_first = std::all_of(calls_.begin(), calls_.end(), [](const CallSite& call) {
+    const std::size_t end = call.instruction->parent->root->offset;
+    const auto& called = call.instruction->called;
+    return std::all_of(called.begin(), called.end(), [end](auto* callee) { return callee->root->offset < end; });
+  });
+  if (callees_first) return true;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers;
   for (const CallSite& call : calls_) callers[call.instruction->parent].push_back(call.instruction);
   std::unordered_map<const Computation*, int> state;  // 1: on the stack, 2: done

@@ -16,7 +16,7 @@ namespace spillway::hlo {
 class Parser {
  public:
   Parser(std::shared_ptr<const std::string> text, const std::string& file)
-      : text_(std::move(text)), file_(file), cursor_(*text_) {}
+      : text_(std::move(text)), file_(file), cursor_(*text_, &shapes_) {}
 
   Result<std::vector<std::unique_ptr<Module>>> Run();
 
@@ -81,6 +81,7 @@ class Parser {
 
   std::shared_ptr<const std::string> text_;
   std::string file_;
+  ShapeCache shapes_;
   Cursor cursor_;
   std::unique_ptr<Module> module_;
   const Computation* last_top_level_ = nullptr;

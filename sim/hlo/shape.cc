@@ -90,7 +90,7 @@ void AppendLayout(const Layout& layout, std::string* out) {
   if (layout.element_size_bits != 0) suffix += fmt::format("E({})", layout.element_size_bits);
   if (layout.memory_space != 0) suffix += fmt::format("S({})", layout.memory_space);
   if (layout.metadata_prefix_bytes != 0) suffix += fmt::format("M({})", layout.metadata_prefix_bytes);
-  suffix += layout.other;
+  suffix.append(layout.other.begin(), layout.other.end());
   if (!suffix.empty()) *out += ':' + suffix;
   *out += '}';
 }

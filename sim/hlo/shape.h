@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,11 +8,12 @@
 
 #include "sim/base/result.h"
 #include "sim/base/units.h"
+#include "sim/hlo/inline_list.h"
 
 namespace spillway::hlo {
 
-/// Short integer lists (dimensions, layouts): no allocation up to rank 6.
-using Dims = boost::container::small_vector<std::int64_t, 6>;
+/// Short integer lists (dimensions, layouts): no allocation up to rank 4.
+using Dims = InlineList<std::int64_t, 4>;
 
 /// XLA primitive types (xla_data.proto), by the names HLO text uses.
 enum class ElementType : std::uint8_t {
@@ -32,20 +32,20 @@ bool IsFloating(ElementType type);
 /// One level of tiling, `(8,128)`; kCombine stands for `*` (merge with the next dimension).
 struct Tile {
   static constexpr std::int64_t kCombine = -1;
-  boost::container::small_vector<std::int64_t, 2> dims;
+  InlineList<std::int64_t, 2> dims;
   bool operator==(const Tile& other) const { return dims == other.dims; }
 };
 
 /// How an array lies in memory. Without `tiles` it is plain minor-to-major order.
 struct Layout {
   Dims minor_to_major;
-  boost::container::small_vector<Tile, 2> tiles;
+  InlineList<Tile, 2> tiles;
   std::int64_t memory_space = 0;               ///< `S(n)`; which memory n is, the chip config says.
   std::int64_t element_size_bits = 0;          ///< `E(n)`: size in memory; 0 = the type's own.
   std::int64_t tail_padding_alignment = 1;     ///< `L(n)`, in elements.
   std::int64_t metadata_prefix_bytes = 0;      ///< `M(n)`: run-time sizes of a dynamic shape.
   /// Suffixes Spillway keeps but gives no meaning: `SC(0:3)`, `D(X,C)`, `P(…)`, `#(…)`, `*(…)`.
-  std::string other;
+  InlineList<char, 8> other;
   bool operator==(const Layout& other) const;
 };
 

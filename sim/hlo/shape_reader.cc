@@ -2,12 +2,20 @@
 // Text to Shape: the part of the grammar that types and layouts use.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "sim/hlo/cursor.h"
 
 namespace spillway::hlo {
 namespace {
 
+constexpr std::ptrdiff_t kMaxCachedText = 96;
 constexpr std::int64_t kMaxTileLength = std::int64_t{1} << 40;
+
+void Keep(std::string_view suffix, Layout* layout) {
+  layout->other.insert(layout->other.end(), suffix.begin(), suffix.end());
+}
 
 bool IsOtherSuffix(std::string_view name) {
   return name == "SC" || name == "D" || name == "P" || name == "B" || name == "Q";
@@ -85,7 +93,7 @@ bool Cursor::ReadLayoutSuffixes(Layout* layout) {
       ++at_;
       if (Next() != '(') return Fail("expected '(' in the layout");
       if (!SkipGroup()) return false;
-      layout->other.append(Since(where));
+      Keep(Since(where), layout);
       continue;
     }
     const std::string_view name = Name();
@@ -108,7 +116,7 @@ bool Cursor::ReadLayoutSuffixes(Layout* layout) {
     } else if (IsOtherSuffix(name)) {
       if (Next() != '(') return Fail(fmt::format("expected '(' after {}", name));
       if (!SkipGroup()) return false;
-      layout->other.append(Since(where));
+      Keep(Since(where), layout);
     } else {
       return FailAt(where, fmt::format("expected a layout suffix (T, S, E, L, M, SC, D, P) or '}}', found {}",
                                        name.empty() ? Describe(Peek(), AtEnd()) : "'" + std::string(name) + "'"));
@@ -159,14 +167,49 @@ bool Cursor::LayoutFollows() {
   return false;
 }
 
+// The array shape that begins here, as far as it is plain where it ends; empty if it is not.
+std::string_view Cursor::PlainShapeText() const {
+  const auto length_to = [this](char c, const char* from) -> std::size_t {
+    const char* limit = end_ - at_ < kMaxCachedText ? end_ : at_ + kMaxCachedText;
+    const void* found = from < limit ? std::memchr(from, c, static_cast<std::size_t>(limit - from)) : nullptr;
+    return found == nullptr ? 0 : static_cast<std::size_t>(static_cast<const char*>(found) - at_) + 1;
+  };
+  std::size_t length = length_to(']', at_);
+  if (length == 0) return {};
+  const char next = PeekAt(length);
+  if (next == '{') {
+    length = length_to('}', at_ + length);
+  } else if (next != ',' && next != ')' && (next != ' ' || !chars::Is(PeekAt(length + 1), chars::kName))) {
+    return {};
+  }
+  return {at_, length};
+}
+
 bool Cursor::ReadShape(Shape* shape, int depth) {
+  SkipSpace();
+  if (shapes_ == nullptr || Peek() == '(') return ReadOneShape(shape, depth);
+  const std::string_view text = PlainShapeText();
+  if (text.empty()) return ReadOneShape(shape, depth);
+  ShapeCache::Entry& entry = shapes_->At(text);
+  if (entry.text == text) {
+    at_ += text.size();
+    *shape = entry.shape;
+    return true;
+  }
+  if (!ReadOneShape(shape, depth)) return false;
+  if (at_ == text.data() + text.size()) entry = {text, *shape};
+  return true;
+}
+
+bool Cursor::ReadOneShape(Shape* shape, int depth) {
   *shape = Shape();
-  const std::size_t where = (SkipSpace(), offset());
+  const std::size_t where = offset();
   if (Peek() == '(') {
     if (depth == kMaxNesting) return Fail(fmt::format("tuples nested more than {} deep", kMaxNesting));
     ++at_;
     shape->type = ElementType::kTuple;
     if (Consume(')')) return true;
+    shape->elements.reserve(3);  // copy-start and its like
     do {
       shape->elements.emplace_back();
       if (!ReadShape(&shape->elements.back(), depth + 1)) return false;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/llo/bundle_text.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -18,6 +24,29 @@ int HexDigit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
+}
+
+constexpr std::array<bool, 256> MakeMarks() {
+  std::array<bool, 256> marks{};
+  for (const char c : {'/', ';', '{', '}', '\n'}) marks[static_cast<unsigned char>(c)] = true;
+  return marks;
+}
+// What a reader of a bundle's body stops at; operations are some forty characters apart.
+constexpr std::array<bool, 256> kMarks = MakeMarks();
+
+const char* NextMark(const char* at, const char* end) {
+#ifdef __SSE2__
+  const auto is = [](__m128i text, char c) { return _mm_cmpeq_epi8(text, _mm_set1_epi8(c)); };
+  for (; end - at >= 16; at += 16) {
+    const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i ends = _mm_or_si128(_mm_or_si128(is(text, ';'), is(text, '\n')), is(text, '/'));
+    const __m128i marks = _mm_or_si128(ends, _mm_or_si128(is(text, '{'), is(text, '}')));
+    const int mask = _mm_movemask_epi8(marks);
+    if (mask != 0) return at + __builtin_ctz(static_cast<unsigned>(mask));
+  }
+#endif
+  while (at < end && !kMarks[static_cast<unsigned char>(*at)]) ++at;
+  return at;
 }
 
 // "name=" as in /*src_stride=*/: the compiler's way to name an operand.
@@ -89,7 +118,7 @@ void BundleReader::Fail(const std::string& message, std::size_t offset) {
 }
 
 void BundleReader::SkipLine() {
-  while (position_ < text_.size() && text_[position_] != '\n') ++position_;
+  position_ = std::min(text_.find('\n', position_), text_.size());
   if (position_ < text_.size()) {
     ++position_;
     ++line_;
@@ -162,7 +191,9 @@ bool BundleReader::ReadHeader(BundleText& bundle) {
     skip_blanks();
   }
   if (at_end() || text_[position_] != ':') return false;
-  bundle = BundleText{};
+  bundle.depth = 0;
+  bundle.ops.clear();
+  bundle.regions.clear();
   bundle.marker = Trim(text_.substr(marker, position_ - marker));
   ++position_;
   for (skip_blanks(); !at_end() && text_[position_] == '>'; skip_blanks()) {
@@ -183,9 +214,12 @@ bool BundleReader::ReadBody(BundleText& bundle) {
     std::string_view op = Trim(text_.substr(begin, end - begin));
     if (!op.empty()) bundle.ops.push_back({op, op_line});
   };
-  while (position_ < text_.size()) {
-    char c = text_[position_];
-    char next = position_ + 1 < text_.size() ? text_[position_ + 1] : '\0';
+  const char* const text = text_.data();
+  for (;;) {
+    position_ = static_cast<std::size_t>(NextMark(text + position_, text + text_.size()) - text);
+    if (position_ >= text_.size()) break;
+    const char c = text[position_];
+    const char next = position_ + 1 < text_.size() ? text[position_ + 1] : '\0';
     if (c == '/' && next == '*') {
       if (!SkipComment()) return false;
       continue;
@@ -224,6 +258,7 @@ void BundleReader::ReadTrailer(BundleText& bundle) {
   }
   bundle.comment = text_.substr(begin, position_ - begin);
   SkipLine();
+  if (bundle.comment.size() < 2) return;
   for (std::string_view key : {"Start region ", "Start/End empty region "}) {
     for (std::size_t at = bundle.comment.find(key); at != std::string_view::npos;
          at = bundle.comment.find(key, at + 1)) {

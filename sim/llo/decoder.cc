@@ -10,12 +10,16 @@
 namespace spillway::llo {
 namespace {
 
-bool StartsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
+constexpr std::size_t kTypicalBundleBytes = 200;
+
+inline bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.size() >= prefix.size() && text.compare(0, prefix.size(), prefix) == 0;
 }
 
 // Vector-slot operations with an effect that matters: they go through Lower.
 bool HasOutsideEffect(std::string_view opcode) {
+  const char second = opcode.size() > 1 ? opcode[1] : '\0';
+  if (second != 's' && second != 'w' && second != 'd') return false;
   return StartsWith(opcode, "vsync") || StartsWith(opcode, "vwait") || StartsWith(opcode, "vdelay");
 }
 
@@ -76,6 +80,7 @@ Decoder::Decoder(std::string_view text, std::string file, DecodeOptions options)
 
 Result<Kernel> Decoder::Run() {
   CountDividePops();
+  Reserve(text_.size() / kTypicalBundleBytes + 1);
   BundleReader reader(text_, kernel_.file_);
   BundleText bundle;
   while (reader.Next(bundle)) AddBundle(bundle);
@@ -91,6 +96,13 @@ Result<Kernel> Decoder::Run() {
   ResolveSymbols();
   BuildBlocks();
   return std::move(kernel_);
+}
+
+void Decoder::Reserve(std::size_t bundles) {
+  bundles_.reserve(bundles);
+  kernel_.lines_.reserve(bundles);
+  kernel_.depths_.reserve(bundles);
+  for (auto* sums : {&kernel_.loads_, &kernel_.stores_, &kernel_.multiplies_}) sums->reserve(bundles + 1);
 }
 
 Result<Kernel> Kernel::Parse(std::string_view text, const std::string& file, DecodeOptions options) {
@@ -154,18 +166,19 @@ void Decoder::AddBundle(const BundleText& text) {
 }
 
 void Decoder::CountVectorOp(std::string_view opcode) {
-  if (opcode == "vld" || StartsWith(opcode, "vld.")) {
-    ++loads_;
-  } else if (opcode == "vst" || StartsWith(opcode, "vst.")) {
-    ++stores_;
-  } else if (StartsWith(opcode, "vmatmul")) {
+  const char second = opcode.size() > 1 ? opcode[1] : '\0';
+  if (second == 'l') {
+    loads_ += opcode == "vld" || StartsWith(opcode, "vld.");
+  } else if (second == 's') {
+    stores_ += opcode == "vst" || StartsWith(opcode, "vst.");
+  } else if (second == 'm' && StartsWith(opcode, "vmatmul")) {
     ++multiplies_;
     std::string type = MatmulType(opcode);
     auto [it, added] = type_numbers_.emplace(type, static_cast<std::uint8_t>(type_numbers_.size()));
     if (added) kernel_.matrix_types_.push_back(type);
     kernel_.matrix_ops_.push_back({static_cast<std::uint32_t>(bundles_.size()), MatrixOp::Kind::kMultiply,
                                    static_cast<std::uint8_t>(MatrixUnit(opcode)), it->second});
-  } else if (StartsWith(opcode, "vpop.") && opcode.find(".mr") != std::string_view::npos) {
+  } else if (second == 'p' && StartsWith(opcode, "vpop.") && opcode.find(".mr") != std::string_view::npos) {
     kernel_.matrix_ops_.push_back({static_cast<std::uint32_t>(bundles_.size()), MatrixOp::Kind::kPop,
                                    static_cast<std::uint8_t>(MatrixUnit(opcode)), 0});
   }
@@ -174,8 +187,12 @@ void Decoder::CountVectorOp(std::string_view opcode) {
 // A bundle reads all its registers before it writes any: put every reader of a register before its
 // writer; where that is circular, write to scratch first and move at the end.
 void Decoder::EmitOrdered() {
-  std::vector<MicroInstruction> pending = main_, late;
   lowered_.insert(lowered_.end(), early_.begin(), early_.end());
+  if (main_.size() <= 1) {
+    lowered_.insert(lowered_.end(), main_.begin(), main_.end());
+    return;
+  }
+  std::vector<MicroInstruction> pending = main_, late;
   auto blocked = [&](std::size_t i) {
     if (pending[i].op == MicroOp::kStore) {
       return std::any_of(pending.begin(), pending.end(),

@@ -34,6 +34,7 @@ class Decoder {
   };
 
   // decoder.cc
+  void Reserve(std::size_t bundles);
   void AddBundle(const BundleText& text);
   void CountVectorOp(std::string_view opcode);
   void EmitOrdered();

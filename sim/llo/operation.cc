@@ -167,21 +167,21 @@ bool TakePredicate(std::string* rest, Operation* operation) {
 
 OpcodeView PeekOpcode(std::string_view text) {
   OpcodeView view;
-  std::size_t i = 0;
-  while (i < text.size() && text[i] == '%') {
-    std::size_t begin = i + 1;
-    while (i < text.size() && text[i] != ' ' && text[i] != ',') ++i;
-    std::string_view name = text.substr(begin, i - begin);
-    if (!name.empty() && (name.front() == 's' || name.front() == 'p')) view.scalar_result = true;
-    while (i < text.size() && (text[i] == ' ' || text[i] == ',')) ++i;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end && *at == '%') {
+    const char first = at + 1 < end ? at[1] : '\0';
+    if (first == 's' || first == 'p') view.scalar_result = true;
+    while (at < end && *at != ' ' && *at != ',') ++at;
+    while (at < end && (*at == ' ' || *at == ',')) ++at;
   }
-  if (i < text.size() && text[i] == '=') {
-    ++i;
-    while (i < text.size() && text[i] == ' ') ++i;
+  if (at < end && *at == '=') {
+    ++at;
+    while (at < end && *at == ' ') ++at;
   }
-  std::size_t begin = i;
-  while (i < text.size() && text[i] != ' ' && text[i] != '\n' && text[i] != '\t') ++i;
-  view.opcode = text.substr(begin, i - begin);
+  const char* const begin = at;
+  while (at < end && *at != ' ' && *at != '\n' && *at != '\t') ++at;
+  view.opcode = {begin, static_cast<std::size_t>(at - begin)};
   return view;
 }
 

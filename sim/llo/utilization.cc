@@ -2,7 +2,7 @@
 #include "sim/llo/utilization.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 
 #include "sim/llo/bundle_text.h"
 
@@ -11,22 +11,24 @@ namespace {
 
 constexpr std::size_t kMaxSlots = 64;
 
-std::vector<std::int64_t> Numbers(std::string_view line, bool* ok) {
-  std::vector<std::int64_t> values;
-  std::string copy(line);
-  const char* at = copy.c_str();
-  while (true) {
-    while (*at == ' ' || *at == '\t' || *at == '\r') ++at;
-    if (*at == '\0') break;
-    char* end = nullptr;
-    values.push_back(std::strtoll(at, &end, 10));
-    if (end == at) {
-      *ok = false;
-      break;
-    }
-    at = end;
+bool IsBlank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// The numbers of a line, saturated; false at what is none.
+bool ReadNumbers(std::string_view line, std::vector<std::int64_t>* values) {
+  values->clear();
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  for (;;) {
+    while (at < end && IsBlank(*at)) ++at;
+    if (at == end) return true;
+    if (*at == '+') ++at;
+    std::int64_t value = 0;
+    const auto [rest, error] = std::from_chars(at, end, value);
+    if (error == std::errc::invalid_argument) return false;
+    if (error == std::errc::result_out_of_range) value = *at == '-' ? INT64_MIN : INT64_MAX;
+    values->push_back(value);
+    at = rest;
   }
-  return values;
 }
 
 }  // namespace
@@ -35,12 +37,13 @@ Result<Utilization> Utilization::Parse(std::string_view text, const std::string&
   Utilization table;
   enum class Part { kStart, kNames, kCapacity, kUse } part = Part::kStart;
   int line_number = 0;
+  std::vector<std::int64_t> values;
   for (std::size_t at = 0; at <= text.size();) {
     std::size_t end = std::min(text.find('\n', at), text.size());
     std::string_view line = Trim(text.substr(at, end - at));
     at = end + 1;
     ++line_number;
-    auto fail = [&](const std::string& message) {
+    const auto fail = [&](const char* message) {
       Diagnostic error = Error(message);
       error.file = file;
       error.line = line_number;
@@ -64,13 +67,12 @@ Result<Utilization> Utilization::Parse(std::string_view text, const std::string&
       continue;
     }
     if (part == Part::kStart) return fail("expected a line `== CAPACITY:`");
-    bool ok = true;
-    std::vector<std::int64_t> values = Numbers(line, &ok);
-    if (!ok || values.size() != table.slots.size()) return fail("expected one number for each slot");
+    if (!ReadNumbers(line, &values) || values.size() != table.slots.size()) return fail("expected one number for each slot");
     if (part == Part::kCapacity) {
       table.capacity = values;
     } else {
       std::vector<std::int32_t> row;
+      row.reserve(values.size());
       for (std::int64_t value : values) {
         row.push_back(static_cast<std::int32_t>(std::clamp<std::int64_t>(value, 0, 1'000'000)));
       }

@@ -93,7 +93,7 @@ hlo::Instruction* Rewriter::Add(const hlo::Instruction& like, const std::string&
   hlo::Instruction model = like;
   MapCalled(like, model);
   std::string unique = name;
-  for (int i = 1; to.by_name.count(unique) != 0; ++i) unique = fmt::format("{}.{}", name, i);
+  for (int i = 1; to.Find(unique) != nullptr; ++i) unique = fmt::format("{}.{}", name, i);
   to.instructions.push_back(std::move(model));
   hlo::Instruction* added = &to.instructions.back();
   added->name = unique == like.name ? like.name : Intern(std::move(unique));
@@ -101,7 +101,7 @@ hlo::Instruction* Rewriter::Add(const hlo::Instruction& like, const std::string&
   added->is_root = false;
   added->index = static_cast<int>(to.instructions.size()) - 1;
   added->parent = &to;
-  to.by_name[added->name] = added;
+  to.by_name.Add(added);
   return added;
 }
 

@@ -67,7 +67,7 @@ class Writer {
     made.index = static_cast<int>(made_->body.instructions.size());
     made_->body.instructions.push_back(std::move(made));
     Instruction* pushed = &made_->body.instructions.back();
-    made_->body.by_name[pushed->name] = pushed;
+    made_->body.by_name.Add(pushed);
     return pushed;
   }
 
