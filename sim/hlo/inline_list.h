@@ -120,6 +120,7 @@ class InlineList {
   iterator erase(const_iterator where) { return erase(where, where + 1); }
   iterator erase(const_iterator first, const_iterator last) {
     const iterator to = begin() + (first - begin());
+    if (first == last) return to;  // no element may be moved to itself
     const iterator tail = std::move(begin() + (last - begin()), end(), to);
     std::destroy(tail, end());
     size_ = static_cast<std::uint32_t>(tail - begin());
