@@ -175,7 +175,8 @@ TEST_CASE("rewritten families move the bytes of the compiled ones where the plan
   std::cout << fmt::format("{} rewritten ({} with the compiler's own plan, {} equal ops), {} refused\n", rewritten, same,
                            equal, refused);
   // As measured; a rule that is lost shows here.
-  CHECK(rewritten >= 142);
+  CHECK(rewritten >= 144);
   CHECK(same >= 17);
-  CHECK(equal >= 803);
+  CHECK(equal >= 829);
+  CHECK(refused == 12);  // Flash attention: bytecode.
 }
