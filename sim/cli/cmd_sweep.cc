@@ -259,6 +259,7 @@ class SweepRun {
 
   ExitCode Plan() {
     if (!LoadAll()) return kExitInterrupted;
+    if (const Diagnostics errors = points_.CheckValues(); !errors.empty()) return Refuse(errors);
     const std::vector<int> owners = sweep::Balance(costs_, shard_.count);
     sweep::JournalHeader header = Header();
     std::string text;
@@ -277,6 +278,8 @@ class SweepRun {
 
   ExitCode Execute() {
     const std::string directory = DirectoryFor(arguments_, sweep_, shard_);
+    if (!LoadAll()) return Interrupted(directory);
+    if (const Diagnostics errors = points_.CheckValues(); !errors.empty()) return Refuse(errors);
     if (!arguments_.Has("output") || !shard_.origin.empty()) {
       Diagnostic note = Warning(fmt::format("results go to '{}'", directory));
       note.severity = Severity::kNote;
@@ -287,7 +290,6 @@ class SweepRun {
     if (!writer.ok()) return session_.Fail(writer.errors());
     const Result<std::vector<sweep::JournalEntry>> old = OldEntries(directory);
     if (!old.ok()) return session_.Fail(old.errors());
-    if (!LoadAll()) return Interrupted(directory);
     Choose(*old);
     // The table of an earlier sweep must not look like that of this one.
     for (const char* name : {"sweep.csv", "sweep.svg"}) std::remove(JoinPath(directory, name).c_str());
@@ -303,6 +305,13 @@ class SweepRun {
   }
 
  private:
+  /// Values that no point can use: bad input if a file says so.
+  ExitCode Refuse(const Diagnostics& errors) {
+    const bool in_file = !sweep_.file.empty() ||
+                         std::any_of(errors.begin(), errors.end(), [](const Diagnostic& d) { return !d.file.empty(); });
+    return session_.Fail(errors, in_file ? kExitBadInput : kExitUsage);
+  }
+
   sweep::JournalHeader Header() const {
     sweep::JournalHeader header;
     header.version = Version();
@@ -327,6 +336,7 @@ class SweepRun {
       notes.insert(notes.end(), more.begin(), more.end());
       costs_.push_back(points_.Cost(i));
     }
+    notes.insert(notes.end(), points_.rewriting_notes().begin(), points_.rewriting_notes().end());
     constexpr std::size_t kMostNotes = 5;
     if (notes.size() > kMostNotes) notes.resize(kMostNotes);
     session_.console.Print(notes);

@@ -14,6 +14,7 @@
 #include "sim/cli/session.h"
 #include "sim/cli/workloads.h"
 #include "sim/engine/simulate.h"
+#include "sim/plan/plan_choice.h"
 
 namespace spillway::cli {
 namespace {
@@ -205,7 +206,7 @@ void SweepPoints::Apply(const std::string& key, const std::string& value, Reques
   } else if (key == "chip") {
     request.input.chip = IsYamlName(value) ? BesideSweep(sweep_, value) : value;
   } else if (key == "plan") {
-    request.plan.plan = value;
+    request.plan.plan = plan::IsPlanFile(value) ? BesideSweep(sweep_, value) : value;
   } else if (key == "variant") {
     request.input.variant = value;
   } else if (key == "module") {
@@ -313,6 +314,61 @@ std::string SweepPoints::Key(std::size_t point) {
   return digest.Hex();
 }
 
+/// What is known to be wrong with a point before it runs.
+const Diagnostics& SweepPoints::ErrorsOf(std::size_t point) {
+  const auto [it, fresh] = errors_.try_emplace(point);
+  if (!fresh) return it->second;
+  const Request request = RequestOf(point);
+  const LoadedInput& input = InputOf(request);
+  if (input.prepared == nullptr) return it->second = input.errors;
+  const Result<plan::PlanChoice> plan = plan::ChoosePlan(request.plan.plan);
+  if (!plan.ok()) return it->second = plan.errors();
+  if (request.plan.llo && *request.plan.llo != "none" && !IsDirectory(*request.plan.llo)) {
+    return it->second = {Error(fmt::format("there is no directory '{}'", *request.plan.llo),
+                               "auto: the bundles of the dump, if it has any; none: the model")};
+  }
+  const std::string& name = request.input.chip.empty() ? input.prepared->input.chip : request.input.chip;
+  const Result<config::LoadedChip> chip = LoadChip(name, request.sets, false);
+  if (!chip.ok()) it->second = chip.errors();
+  return it->second;
+}
+
+config::YamlLocation SweepPoints::PlaceOf(const std::string& key) const {
+  for (const config::SweepAxis& axis : sweep_.axes) {
+    if (axis.key == key) return axis.at;
+  }
+  for (const auto& group : sweep_.zips) {
+    for (const config::SweepAxis& axis : group) {
+      if (axis.key == key) return axis.at;
+    }
+  }
+  return {};
+}
+
+Diagnostics SweepPoints::CheckValues() {
+  const std::size_t all = list_.points.size();
+  const auto works = [&](std::size_t point) { return ErrorsOf(point).empty(); };
+  std::size_t first = 0;
+  while (first < all && !works(first)) ++first;
+  if (first == all) return ErrorsOf(0);
+  Diagnostics errors;
+  for (std::size_t axis = 0; axis < list_.axes.size(); ++axis) {
+    std::map<std::string, std::vector<std::size_t>> points;
+    for (std::size_t i = 0; i < all; ++i) points[list_.points[i][axis]].push_back(i);
+    const std::string& key = list_.axes[axis].key;
+    for (const std::string& value : list_.axes[axis].values) {
+      const std::vector<std::size_t>& mine = points[value];  // empty: excluded
+      if (mine.empty() || std::any_of(mine.begin(), mine.end(), works)) continue;
+      const Diagnostic& why = ErrorsOf(mine.front()).front();
+      const std::string message = fmt::format("{}={}: {}", key, value, why.message);
+      const config::YamlLocation at = PlaceOf(key);
+      const bool in_file = at.source != nullptr && !at.source->file.empty();
+      errors.push_back(in_file ? config::ErrorAtNode(at, message, why.hint) : Error(message, why.hint));
+    }
+  }
+  return errors;
+}
+
 double SweepPoints::BytesOf(const Request& request, const LoadedInput& input) {
   const std::string chip = request.input.chip.empty() ? input.prepared->input.chip : request.input.chip;
   const std::string key = fmt::format("{}\n{}\n{}", input.digest, chip, request.plan.plan);
@@ -324,8 +380,13 @@ double SweepPoints::BytesOf(const Request& request, const LoadedInput& input) {
   prepared.chip = *base.chip;
   PlanRequest plan = request.plan;
   plan.llo = "none";  // the bytes are the same, and the model is faster to walk through
-  Diagnostics ignored;
-  if (MakeProgram(plan, prepared, ignored).ok()) it->second = BytesMoved(prepared.program.items);
+  Diagnostics messages;
+  if (MakeProgram(plan, prepared, messages).ok()) it->second = BytesMoved(prepared.program.items);
+  for (Diagnostic& message : messages) {
+    const auto same = [&](const Diagnostic& d) { return d.message == message.message; };
+    const bool known = std::any_of(rewriting_notes_.begin(), rewriting_notes_.end(), same);
+    if (prepared.input.rebind && !known) rewriting_notes_.push_back(std::move(message));
+  }
   prepared.program = {};
   return it->second;
 }
@@ -377,7 +438,8 @@ sweep::PointResult SweepPoints::Run(std::size_t point) {
     } else {
       result = Figures(run->summary);
     }
-    if (result.ok()) AddMeasurement(prepared.input.expect, result);
+    // What was measured is the compiler's program, not one of our plans.
+    if (result.ok() && prepared.program.plan == "as-compiled") AddMeasurement(prepared.input.expect, result);
   } catch (const std::bad_alloc&) {
     result = {};
     result.status = "out of memory";

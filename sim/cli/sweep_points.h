@@ -33,6 +33,9 @@ class SweepPoints {
   /// Reads the input of a point, unless another point has it already. What is wrong with it is kept for Run;
   /// notes and warnings are returned.
   Diagnostics Load(std::size_t point);
+  /// Errors, one for each value of an axis with which no point can work: its input or chip cannot be loaded, there is
+  /// no such plan. If no point at all can: what is wrong with the first one. REQUIRES: Load of all points.
+  Diagnostics CheckValues();
   std::size_t inputs_read() const { return inputs_.size(); }
 
   /// Digest of all that the result of the point depends on: version, settings, the bytes of the input, the
@@ -42,6 +45,8 @@ class SweepPoints {
   /// Expected time of Run in units of a small point, from the bytes that the program moves.
   /// REQUIRES: Load(point).
   double Cost(std::size_t point);
+  /// What planning had to say about inputs that are rewritten for another size, each text once. REQUIRES: Cost of all.
+  const Diagnostics& rewriting_notes() const { return rewriting_notes_; }
 
   /// Plans and replays. REQUIRES: Load(point).
   sweep::PointResult Run(std::size_t point);
@@ -71,6 +76,8 @@ class SweepPoints {
   LoadedInput& InputOf(const Request& request);
   Result<config::LoadedChip> LoadChip(const std::string& chip, const std::vector<std::string>& sets, bool want_resolved);
   const BaseChip& BaseChipOf(const std::string& chip);
+  const Diagnostics& ErrorsOf(std::size_t point);
+  config::YamlLocation PlaceOf(const std::string& key) const;
   double BytesOf(const Request& request, const LoadedInput& input);
 
   const config::SweepConfig& sweep_;
@@ -83,6 +90,8 @@ class SweepPoints {
   config::ChipFileCache chip_files_;
   std::map<std::string, double> bytes_;
   std::map<std::string, bool> is_workload_;
+  std::map<std::size_t, Diagnostics> errors_;  ///< By point, of those that were checked.
+  Diagnostics rewriting_notes_;
 };
 
 }  // namespace spillway::cli

@@ -70,6 +70,16 @@ std::vector<Drawn> Merge(const Lane& lane, const Timeline& t, Picos least) {
   return out;
 }
 
+// JSON that may stand inside a script element: '<' occurs in strings only, where its escape means the same.
+std::string Inert(const std::string& json) {
+  std::string out;
+  for (const char c : json) {
+    if (c == '<') out += "\\u003c";
+    else out += c;
+  }
+  return out;
+}
+
 class RunJson {
  public:
   RunJson(const RunData& run, const HtmlOptions& options) : run_(run), t_(run.timeline), options_(options) {
@@ -93,21 +103,11 @@ class RunJson {
         "{{\"title\":{},\"end_ps\":{},\"merged\":{},\"summary\":{},\n\"lanes\":[{}],\n\"labels\":{},"
         "\"kinds\":{},\n"
         "\"counters\":[{}]}}",
-        JsonString(title), end_, many ? t_.slices.size() : 0, Inert(summary), lanes, labels_.Json(),
+        JsonString(title), end_, many ? t_.slices.size() : 0, summary, lanes, labels_.Json(),
         kinds_.Json(), counters);
   }
 
  private:
-  // JSON that may stand inside a script element: '<' occurs in strings only, where its escape means the same.
-  static std::string Inert(const std::string& json) {
-    std::string out;
-    for (const char c : json) {
-      if (c == '<') out += "\\u003c";
-      else out += c;
-    }
-    return out;
-  }
-
   std::string LaneJson(const Lane& lane, Picos least) {
     const std::vector<Drawn> drawn = Merge(lane, t_, least);
     const auto list = [&drawn](const char* name, auto&& value) {
@@ -192,29 +192,33 @@ std::string HtmlText(std::string_view text) {
 
 }  // namespace
 
-std::string HtmlReport(const std::vector<RunData>& runs, const HtmlOptions& options) {
-  SPILLWAY_CHECK(!runs.empty());
-  std::string data;
-  for (const RunData& run : runs) data += (data.empty() ? "" : ",\n") + RunJson(run, options).Write();
-  const auto& first = runs[0].summary;
+std::string HtmlPage(const std::string& title, const std::string& json) {
   std::string out;
   out +=
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>";
-  out += HtmlText(fmt::format("{} on {} - Spillway", first.module, first.chip));
+  out += HtmlText(title + " - Spillway");
   out += "</title>\n<style>\n";
   out += assets::kUPlotCss;
   out += assets::kReportCss;
   out +=
       "</style></head>\n<body><main><noscript>This report needs JavaScript.</noscript></main>\n"
-      "<script type=\"application/json\" id=\"data\">\n{\"runs\":[";
-  out += data;
-  out += "]}\n</script>\n<script>\n";
+      "<script type=\"application/json\" id=\"data\">\n";
+  out += Inert(json);
+  out += "\n</script>\n<script>\n";
   out += assets::kUPlotJs;
   out += "</script>\n<script>\n";
   out += assets::kReportJs;
   out += "</script>\n</body></html>\n";
   return out;
+}
+
+std::string HtmlReport(const std::vector<RunData>& runs, const HtmlOptions& options) {
+  SPILLWAY_CHECK(!runs.empty());
+  std::string data;
+  for (const RunData& run : runs) data += (data.empty() ? "" : ",\n") + RunJson(run, options).Write();
+  const auto& first = runs[0].summary;
+  return HtmlPage(fmt::format("{} on {}", first.module, first.chip), "{\"runs\":[" + data + "]}");
 }
 
 }  // namespace spillway::output

@@ -21,4 +21,7 @@ struct HtmlOptions {
 /// REQUIRES: at least one run.
 std::string HtmlReport(const std::vector<RunData>& runs, const HtmlOptions& options = {});
 
+/// The page around other data: `json` is an object that assets/report.js knows, {"sweep": …}.
+std::string HtmlPage(const std::string& title, const std::string& json);
+
 }  // namespace spillway::output

@@ -109,6 +109,16 @@ Choice ChooseX(const JournalHeader& header, const std::vector<JournalEntry>& ent
 
 }  // namespace
 
+AxisScale ScaleOf(const JournalHeader& header, const std::vector<JournalEntry>& entries, std::size_t axis) {
+  AxisScale scale;
+  scale.numbers = Numbers(ValuesOf(entries, axis), scale.unit);
+  std::vector<std::pair<double, std::string>> values;
+  for (const auto& [text, number] : scale.numbers) values.emplace_back(number, text);
+  std::sort(values.begin(), values.end());
+  scale.log = !values.empty() && values.front().first > 0 && (header.geometric[axis] || GrowsByFactor(values));
+  return scale;
+}
+
 TimeUnit UnitFor(double picos) {
   if (picos >= 1e12) return {"s", 1e12};
   if (picos >= 1e9) return {"ms", 1e9};

@@ -2,6 +2,7 @@
 // The picture of a sweep: makespan over one axis, a line for each combination of the others.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,14 @@ struct Curve {
 /// else the first axis of at least two values. An axis that x determines (zipped with it) makes no lines of
 /// its own. Logarithmic if the axis was made by a factor or its values grow by one factor.
 Curve MakeCurve(const JournalHeader& header, const std::vector<JournalEntry>& entries);
+
+/// How the values of one axis lie on a line.
+struct AxisScale {
+  std::string unit;                       ///< "bytes", "time" (picoseconds), …; empty: plain numbers or none.
+  std::map<std::string, double> numbers;  ///< Of each value; empty if they are no numbers of one kind.
+  bool log = false;                       ///< As MakeCurve would decide.
+};
+AxisScale ScaleOf(const JournalHeader& header, const std::vector<JournalEntry>& entries, std::size_t axis);
 
 /// A stand-alone SVG, readable on white; the same curve gives the same bytes.
 std::string CurveSvg(const Curve& curve);

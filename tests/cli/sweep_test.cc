@@ -26,7 +26,7 @@ const Strings kFiles = {"sweep.csv", "sweep.svg", "sweep.gp", "sweep.dat", "conf
 /// A sweep of 24 quick points, some of which fail.
 Strings Sweep(const Strings& more) {
   Strings words = {"sweep",  "attention",  "--variant", "new", "--axis", "S=512:4096:x2",
-                   "--axis", "chip=v5e,v6e", "--axis",  "dma.read_latency=100ns,-1ns,900ns"};
+                   "--axis", "chip=v5e,v6e", "--axis",  "run.max_events=0,1,10000000"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -144,9 +144,10 @@ TEST_CASE("a point of a sweep has the figures of the same run") {
 TEST_CASE("the VMEM cliff of f32 causal attention on v5e lies between 4096 and 8192") {
   TemporaryDirectory directory;
   const std::string out = directory.File("out");
-  REQUIRE(Run({"sweep", "attention_f32_causal", "--chip", "v5e", "--axis", "S=2048:8192:x2", "-o", out}).code == 0);
+  REQUIRE(Run({"sweep", SPILLWAY_SOURCE_DIR "/workloads/attention_f32_causal.yaml", "--axis", "plan=as-compiled,streamed", "--chip",
+               "v5e", "--axis", "S=2048:8192:x2", "-o", out}).code == 0);
   const auto rows = Rows(Slurp(out + "/sweep.csv"));
-  REQUIRE(rows.size() == 3);
+  REQUIRE(rows.size() == 6);
   // Scores of 4 S^2 bytes: in VMEM at 4096, written and read again at 8192.
   CHECK(std::stoll(rows[1].at("vmem_buffers_bytes")) >= std::int64_t{64} << 20);
   CHECK(std::stoll(rows[1].at("hbm_write_bytes")) < std::int64_t{8} << 20);
@@ -155,6 +156,11 @@ TEST_CASE("the VMEM cliff of f32 causal attention on v5e lies between 4096 and 8
   CHECK(std::stoll(rows[2].at("makespan_ps")) > 5 * std::stoll(rows[1].at("makespan_ps")));
   CHECK(rows[1].at("measured_us") == "72");
   CHECK(rows[2].at("timer") == "wall");
+  // Streamed, the scores never leave VMEM: q, k, v in, the result out. No such program was measured.
+  CHECK(rows[5].at("plan") == "streamed");
+  CHECK(std::stoll(rows[5].at("hbm_write_bytes")) == std::int64_t{8192} * 64 * 4);
+  CHECK(std::stoll(rows[5].at("hbm_read_bytes")) < std::int64_t{16} << 20);
+  CHECK(rows[5].at("measured_us").empty());
 }
 
 TEST_CASE("points that fail are listed and the others go on") {
@@ -162,10 +168,10 @@ TEST_CASE("points that fail are listed and the others go on") {
   const std::string out = directory.File("out");
   const ProcessResult result = Run(Sweep({"-o", out}));
   CHECK(result.code == 1);
-  CHECK_THAT(result.err, Contains("8 of 24 points have no result") && Contains("dma.read_latency=-1ns: "));
+  CHECK_THAT(result.err, Contains("8 of 24 points have no result") && Contains("run.max_events=1: "));
   int failed = 0;
   for (const auto& row : Rows(Slurp(out + "/sweep.csv"))) {
-    const bool bad = row.at("dma.read_latency") == "-1ns";
+    const bool bad = row.at("run.max_events") == "1";
     failed += bad ? 1 : 0;
     CHECK((row.at("status") == "ok") == !bad);
     CHECK(row.at("makespan_ps").empty() == bad);
@@ -346,7 +352,7 @@ TEST_CASE("option --dry-run prints the points and leaves no file") {
   options.directory = directory.path();
   const ProcessResult result = Run(Sweep({"--dry-run"}), options);
   CHECK(result.code == 0);
-  CHECK_THAT(result.out, Contains("     0  S=512 chip=v5e dma.read_latency=100ns\n") && Contains("24 points of 8 inputs\n"));
+  CHECK_THAT(result.out, Contains("     0  S=512 chip=v5e run.max_events=0\n") && Contains("24 points of 8 inputs\n"));
   CHECK(directory.Files().empty());
 }
 
@@ -366,6 +372,14 @@ TEST_CASE("misuse of sweep is refused before anything runs") {
       {{"attention", "--axis", "S=512", "--shard", "3/2"}, "no shard 3 of 2", "1 to 2"},
       {{"attention", "--axis", "S=512", "-j", "0"}, "-j 0", ""},
       {{"attention", "--axis", "S=512", "--set", "hbm.channels"}, "KEY=VALUE", ""},
+      {{"attention", "--axis", "S=512", "--plan", "streemed"}, "streemed", "did you mean 'streamed'?"},
+      {{"attention", "--axis", "S=512", "--axis", "plan=as-compiled,nonsense"}, "plan=nonsense: ", "as-compiled"},
+      {{"attention", "--axis", "S=512,777"}, "S=777: ", "512"},
+      {{"attention", "--axis", "S=512", "--axis", "chip=v6e,v9"}, "chip=v9: ", "v6e"},
+      {{"attention", "--axis", "S=512", "--axis", "dma.read_latency=100ns,-1ns"}, "dma.read_latency=-1ns: ", ""},
+      {{"attention", "--axis", "S=512", "--axis", "variant=new,newer"}, "variant=newer: ", "did you mean 'new'?"},
+      {{"attention", "--axis", "S=512", "--axis", "llo=none,nowhere"}, "llo=nowhere: ", "none"},
+      {{"nowhere", "--axis", "chip=v5e,v6e"}, "nowhere", ""},
   }));
   TemporaryDirectory directory;
   ProcessOptions options;
@@ -378,6 +392,15 @@ TEST_CASE("misuse of sweep is refused before anything runs") {
   CHECK(result.out.empty());
   CHECK_THAT(result.err, Contains(misuse.message) && Contains(misuse.hint));
   CHECK(directory.Files().empty());
+}
+
+TEST_CASE("a value that some points can use is no misuse") {
+  // Only 8192 was captured by both compilers.
+  TemporaryDirectory directory;
+  const ProcessResult result = Run({"sweep", "softmax", "--chip", "v6e", "--axis", "S=4096,8192", "--axis", "variant=old,new",
+                                    "-o", directory.File("a")});
+  CHECK(result.code == 1);
+  CHECK_THAT(result.err, Contains("1 of 4 points have no result"));
 }
 
 TEST_CASE("a bad sweep file is bad input, with its lines") {
@@ -393,6 +416,33 @@ TEST_CASE("a bad sweep file is bad input, with its lines") {
   CHECK(key.code == 3);
   CHECK_THAT(key.err, Contains("t.yaml:3:") && Contains("did you mean 'hbm.channels'"));
   CHECK(Run({"check", unknown}).code == 1);
+  const std::string value = directory.Write(
+      "v.yaml", "schema: spillway.sweep/1\nbase: {workload: attention, chip: v6e}\naxes: {S: [512], plan: [as-compiled, nonsense]}\n");
+  const ProcessResult plan = Run({"sweep", value, "-n"});
+  CHECK(plan.code == 3);
+  CHECK_THAT(plan.err, Contains("v.yaml:3:") && Contains("plan=nonsense: unknown plan 'nonsense'") && Contains("as-compiled"));
+}
+
+TEST_CASE("report makes a page of a sweep, also of one that is not complete") {
+  TemporaryDirectory directory;
+  const std::string out = directory.File("out"), page = out + "/report.html";
+  REQUIRE(Run({"sweep", "attention_f32_causal", "--axis", "S=512:2048:x2", "--axis", "chip=v5e,v6e", "--axis", "tag=a</script>b",
+               "-o", out}).code == 0);
+  const ProcessResult result = Run({"report", out});
+  CHECK(result.code == 0);
+  CHECK(result.out == page + "\n");
+  const std::string html = Slurp(page);
+  CHECK_THAT(html, Contains("\"makespan_ps\":[") && Contains("\"status\":[\"ok\",\"ok\",\"ok\",\"ok\",\"ok\",\"ok\"]") && Contains("a\\u003c/script>b") && !Contains("src="));
+  CHECK_THAT(html, Contains("{\"text\":\"2048\",\"x\":2048.0}") && Contains("\"numeric\":true,\"log\":true"));
+  REQUIRE(Run({"report", out, "-o", "-"}).out == html);
+  // A torn journal is a sweep of fewer points.
+  std::string journal = Slurp(out + "/journal.jsonl");
+  directory.Write("torn/journal.jsonl", journal.substr(0, journal.size() - 5));
+  REQUIRE(Run({"report", directory.File("torn")}).code == 0);
+  CHECK_THAT(Slurp(directory.File("torn/report.html")), Contains("\"points\":6,"));
+  const ProcessResult two = Run({"report", out, directory.File("torn")});
+  CHECK(two.code == 3);
+  CHECK_THAT(two.err, Contains("'spillway merge'"));
 }
 
 TEST_CASE("Ctrl-C keeps the journal and exits with 130") {

@@ -275,7 +275,113 @@ function comparison(choose) {
     {name: 'HBM rate', key: r => r.summary.hbm.bytes_per_second, show: r => rate(r.summary.hbm.bytes_per_second)}, {name: 'VMEM peak', key: r => r.summary.vmem.peak_bytes, show: r => bytes(r.summary.vmem.peak_bytes)}], doc.runs, choose)); return sec;
 }
 
-const main = document.querySelector('main'); let current = 0, timeline, charts;
+// A sweep: curves of one figure over one axis, a line for each combination of the others, and a table of the points.
+const FIGURES = [
+  ['time', 'makespan_ps', s => s.makespan_ps, time], ['HBM bytes', '', s => s.hbm_read_bytes + s.hbm_write_bytes, bytes], ['HBM read', '', s => s.hbm_read_bytes, bytes],
+  ['HBM written', '', s => s.hbm_write_bytes, bytes], ['HBM rate', '', s => s.makespan_ps ? (s.hbm_read_bytes + s.hbm_write_bytes) / s.makespan_ps * 1e12 : 0, rate],
+  ['HBM busy', '', s => s.makespan_ps ? s.hbm_busy_ps / s.makespan_ps : 0, percent], ['VMEM peak', '', s => s.vmem_peak_bytes, bytes],
+  ['waits', '', s => s.stall_ps, time], ['DMAs', '', s => s.dma_count, v => v.toLocaleString('en')]];
+const CLEAR_LINES = 8, MOST_LINES = 24, MOST_ROWS = 2000;
+const LINE_COLORS = {light: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#b58900', '#3d9bd0', '#333333', '#8a4fbf'], dark: ['#58b0ee', '#ff9142', '#37c99c', '#e79bc6', '#f2c14e', '#8fd0f7', '#cccccc', '#b68ae6']};
+const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
+
+class SweepPage {
+  constructor(sweep) {
+    this.s = sweep; this.x = sweep.x; this.figure = 0; this.filter = sweep.axes.map(() => -1); this.logY = null; this.plot = null;
+    this.rows = sweep.status.map((status, i) => {
+      const r = {i, status, ok: status === 'ok', at: sweep.values.map(list => list[i]), measured: sweep.measured_us[i], timer: sweep.timer[i]};
+      for (const k in sweep.figures) r[k] = sweep.figures[k][i]; return r;
+    });
+    for (let many = this.lines(this.rows, this.x).length; many > CLEAR_LINES; many = this.lines(this.chosen(), this.x).length) { // begin with a middle value of the longest axes
+      const k = sweep.axes.reduce((best, a, i) => i !== this.x && this.filter[i] < 0 && (best < 0 || a.values.length > sweep.axes[best].values.length) ? i : best, -1);
+      if (k < 0 || sweep.axes[k].values.length < 2) break; this.filter[k] = sweep.axes[k].values.length >> 1;
+    }
+  }
+  text(axis, r) { return this.s.axes[axis].values[r.at[axis]].text; }
+  name(r, skip, fixed) { return this.s.axes.map((a, k) => [a, k]).filter(([a, k]) => k !== skip && a.values.length > 1 && !(fixed && fixed[k] >= 0)).map(([a, k]) => a.name + '=' + this.text(k, r)).join(' '); }
+  cards() {
+    const ok = this.rows.filter(r => r.ok), box = $('div', 'cards'), missing = this.s.points - this.rows.length, failed = this.rows.length - ok.length;
+    const card = (k, v, d) => { const c = $('div', 'card'); c.append($('div', 'k', k), $('div', 'v', v), $('div', 'd', d)); box.append(c); };
+    card('Points', this.rows.length.toLocaleString('en'), (failed ? failed + ' without a result' : 'all have a result') + (missing ? ', ' + missing + ' not run yet' : ''));
+    if (!ok.length) return box;
+    const by = (better) => ok.reduce((a, b) => better(b.makespan_ps, a.makespan_ps) ? b : a), fast = by((a, b) => a < b), slow = by((a, b) => a > b);
+    card('Fastest', time(fast.makespan_ps), this.name(fast)); card('Slowest', time(slow.makespan_ps), this.name(slow));
+    const step = this.steepest(); if (step) card('Steepest step', step.ratio.toFixed(1) + 'x', this.text(this.x, step.from) + ' to ' + this.text(this.x, step.to) + (this.name(step.to, this.x) ? ', ' + this.name(step.to, this.x) : ''));
+    return box;
+  }
+  steepest() { // of the time, between neighbours of a line
+    let best = null; const f = FIGURES[0][2];
+    for (const line of this.lines(this.rows, this.x)) for (let i = 1; i < line.rows.length; ++i) { const a = line.rows[i - 1], b = line.rows[i]; if (!f(a) || !f(b)) continue; const ratio = Math.max(f(b) / f(a), f(a) / f(b)); if (!best || ratio > best.ratio) best = {ratio, from: a, to: b}; }
+    return best && best.ratio > 1.01 ? best : null;
+  }
+  chosen() { return this.rows.filter(r => this.filter.every((v, k) => v < 0 || r.at[k] === v)); }
+  lines(rows, x) {
+    const lines = new Map();
+    for (const r of rows) { if (!r.ok) continue; const key = r.at.filter((v, k) => k !== x).join(); if (!lines.has(key)) lines.set(key, {name: this.name(r, x, this.filter), rows: []}); lines.get(key).rows.push(r); }
+    const at = r => this.s.axes[x].values[r.at[x]].x; for (const l of lines.values()) l.rows.sort((a, b) => at(a) - at(b)); return [...lines.values()];
+  }
+  select(label, items, value, change) {
+    const l = $('label', 'dim', label + ' '), s = $('select'); items.forEach(([v, t]) => { const o = $('option', '', t); o.value = v; s.append(o); }); s.value = value; s.onchange = () => { change(s.value); this.refresh(); }; l.append(s); return l;
+  }
+  controls() {
+    const bar = $('div', 'bar'); bar.append($('h2', '', 'Curve'));
+    bar.append(this.select('of', FIGURES.map((f, i) => [i, f[0]]), this.figure, v => { this.figure = +v; this.logY = null; }));
+    const axes = this.s.axes.map((a, k) => [k, a.name]).filter(([k]) => this.s.axes[k].values.length > 1); if (axes.length) bar.append(this.select('over', axes, this.x, v => { this.x = +v; this.filter[+v] = -1; }));
+    for (const [k, name] of axes) if (k !== this.x) bar.append(this.select(name, [[-1, 'all'], ...this.s.axes[k].values.map((v, i) => [i, v.text])], this.filter[k], v => { this.filter[k] = +v; }));
+    this.logButton = $('button', '', 'log / linear'); this.logButton.title = 'scale of the vertical axis'; this.logButton.onclick = () => { this.logY = !this.isLog; this.refresh(); }; bar.append(this.logButton); return bar;
+  }
+  curve(box) {
+    const axis = this.s.axes[this.x], [label, , f, show] = FIGURES[this.figure], all = this.lines(this.chosen(), this.x), lines = all.slice(0, MOST_LINES), notes = [];
+    if (!lines.length) { box.append($('p', 'warn', 'No point here has a result.')); return; }
+    const places = [...new Set(lines.flatMap(l => l.rows.map(r => axis.values[r.at[this.x]].x)))].sort((a, b) => a - b), texts = new Map(axis.values.map(v => [v.x, v.text]));
+    const ys = lines.flatMap(l => l.rows.map(f)).filter(v => v > 0), low = Math.min(...ys), high = Math.max(...ys);
+    this.isLog = ys.length > 0 && (this.logY === null ? high / low > 20 && this.figure !== 5 : this.logY);
+    const theme = document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light', colors = LINE_COLORS[theme], data = [places], value = (u, v) => v == null ? '' : show(v);
+    const series = [{label: axis.name, value: (u, v) => v == null ? '' : texts.get(v) || ''}], clean = v => this.isLog && !(v > 0) ? null : v;
+    lines.forEach((l, i) => {
+      const at = new Map(l.rows.map(r => [axis.values[r.at[this.x]].x, r])); data.push(places.map(p => at.has(p) ? clean(f(at.get(p))) : null));
+      series.push({label: l.name || label, stroke: colors[i % colors.length], dash: DASHES[Math.floor(i / colors.length) % 4], width: 1.8, spanGaps: true, points: {show: true, size: 6}, value});
+    });
+    const measured = new Map(); // lines of which the same was measured share one series
+    if (this.figure === 0) lines.forEach((l, i) => {
+      const at = new Map(l.rows.filter(r => r.measured).map(r => [axis.values[r.at[this.x]].x, r])); if (!at.size) return;
+      const ys2 = places.map(p => at.has(p) ? at.get(p).measured * 1e6 : null), key = ys2.join(), timers = [...new Set([...at.values()].map(r => r.timer))].join(', ');
+      if (measured.has(key)) measured.get(key).names.push(l.name); else measured.set(key, {ys: ys2, names: [l.name], color: colors[i % colors.length], timers});
+    });
+    for (const m of measured.values()) {
+      data.push(m.ys); const of = lines.length === m.names.length ? '' : m.names.length === 1 ? m.names[0] + ' ' : m.names.length + ' lines ';
+      series.push({label: of + 'measured (' + m.timers + ')', stroke: m.color, paths: () => null, points: {show: true, size: 11, fill: 'transparent', width: 2}, value});
+    }
+    if (all.length > lines.length) notes.push('The first ' + MOST_LINES + ' of ' + all.length + ' lines: choose values above to see others.');
+    if (series.some(q => /measured/.test(q.label))) notes.push('Open circles are what others measured of this program, not results.');
+    const logX = axis.log && places.length > 1, line = {stroke: css('dim'), grid: {stroke: css('line'), width: 1}, ticks: {stroke: css('line'), width: 1}};
+    const marks = () => { const most = 12, step = Math.ceil(places.length / most); return places.filter((p, i) => i % step === 0); };
+    const around = (a, b) => logX ? [a / (b / a) ** 0.03, b * (b / a) ** 0.03] : a === b ? [a - 1, b + 1] : [a - (b - a) * 0.03, b + (b - a) * 0.03];
+    const options = {width: 1000, height: 380, series, padding: [12, 12, 0, 0], legend: {live: true}, cursor: {drag: {x: false, y: false}, points: {size: 9}},
+      scales: {x: {time: false, distr: logX ? 3 : 1, log: 2, range: () => around(places[0], places[places.length - 1])}, y: {distr: this.isLog ? 3 : 1, range: (u, a, b) => this.isLog ? [10 ** Math.floor(Math.log10(low) + 1e-9), 10 ** Math.ceil(Math.log10(Math.max(b, high)) - 1e-9) * (low === high ? 10 : 1)] : [0, b > 0 ? b * 1.06 : 1]}},
+      axes: [{...line, label: axis.name, labelSize: 22, splits: marks, values: (u, vs) => vs.map(v => texts.get(v) || '')}, {...line, size: 92, label: label, labelSize: 22, values: (u, vs) => vs.map(v => v == null || this.isLog && Math.abs(Math.log10(v) - Math.round(Math.log10(v))) > 1e-6 ? '' : show(v))}]};
+    this.plot = new uPlot(options, data, box);
+    for (const n of notes) { const e = $('div', 'dim', n); e.style.fontSize = '12px'; box.append(e); }
+  }
+  points() {
+    const sec = $('section'), rows = this.chosen(), failed = rows.some(r => !r.ok), guess = rows.some(r => r.unmodelled_share > 0), measured = rows.some(r => r.measured); sec.append($('h2', '', rows.length === this.rows.length ? 'Points' : 'Points (' + rows.length + ' of ' + this.rows.length + ', as chosen above)'));
+    const columns = this.s.axes.map((a, k) => ({name: a.name, left: !a.numeric, key: r => a.numeric ? a.values[r.at[k]].x : this.text(k, r), show: r => this.text(k, r)}));
+    for (const [name, , f, show] of FIGURES) columns.push({name, key: r => r.ok ? f(r) : -1, show: r => r.ok ? dash(f(r), show) : '–'});
+    if (guess) columns.push({name: 'guessed', hint: 'share of the time that is not modelled', key: r => r.unmodelled_share, show: r => percent(r.unmodelled_share)});
+    if (measured) columns.push({name: 'measured', left: true, key: r => r.measured, show: r => r.measured ? r.measured + ' us ' + r.timer : ''});
+    if (failed) columns.push({name: 'status', left: true, show: r => r.ok ? 'ok' : $('span', 'warn', r.status), key: r => r.status});
+    sec.append(table(columns, rows.slice(0, MOST_ROWS))); if (rows.length > MOST_ROWS) sec.append($('div', 'dim', 'The first ' + MOST_ROWS + ' of ' + rows.length + ' points: choose values above, or open sweep.csv.')); return sec;
+  }
+  refresh() {
+    main.replaceChildren(); hideTip(); this.plot = null; const s = this.s, head = $('header');
+    head.append($('h1', '', s.title || 'sweep'), $('span', 'sub', s.axes.map(a => a.name + ' (' + a.values.length + ')').join(' × ') + ' · Spillway ' + s.version));
+    const theme = $('button', '', 'light / dark'); theme.onclick = () => { setTheme(document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark'); this.refresh(); }; head.append(theme);
+    const sec = $('section'), box = $('div', 'plot sweep'); sec.append(this.controls(), box); main.append(head, this.cards(), sec); this.curve(box); main.append(this.points()); this.resize();
+  }
+  resize() { if (this.plot) this.plot.setSize({width: this.plot.root.parentNode.clientWidth, height: 380}); }
+}
+
+const main = document.querySelector('main'); let current = 0, timeline, charts, sweepPage;
 function show(index) {
   current = index; const run = doc.runs[index], s = run.summary; main.replaceChildren(); hideTip();
   const head = $('header'); head.append($('h1', '', s.module || run.title), $('span', 'sub', 'on ' + s.chip + ', plan ' + s.plan + (s.input ? ' · ' + s.input : '') + ' · Spillway ' + s.version));
@@ -289,8 +395,8 @@ function show(index) {
   for (const part of [remarks(s), buffers(s)]) if (part) main.append(part);
   resize();
 }
-function resize() { if (timeline) timeline.resize(); if (charts) charts.resize(); }
+function resize() { if (sweepPage) sweepPage.resize(); if (timeline) timeline.resize(); if (charts) charts.resize(); }
 addEventListener('resize', resize);
 addEventListener('keydown', e => { if (e.key === '/' && timeline && e.target !== timeline.search) { e.preventDefault(); timeline.search.focus(); } });
-show(0);
+if (doc.sweep) { sweepPage = new SweepPage(doc.sweep); sweepPage.refresh(); } else show(0);
 })();
