@@ -203,7 +203,9 @@ void DimRules::Dot(const Instruction& instruction) {
 
 void DimRules::Convolution(const Instruction& instruction) {
   const auto labels = ConvolutionOf(instruction);
-  if (!labels) return opaque_.push_back(&instruction);
+  const bool grouped = IntAttr(instruction, "feature_group_count").value_or(1) != 1 ||
+                       IntAttr(instruction, "batch_group_count").value_or(1) != 1;
+  if (!labels || grouped) return opaque_.push_back(&instruction);
   const std::vector<int>&in = Operand(instruction, 0), &kernel = Operand(instruction, 1), &out = Dims(instruction);
   const auto at = [](const std::vector<int>& dims, std::int64_t d) { return dims[static_cast<std::size_t>(d)]; };
   solver_.Equal(at(in, labels->input_batch), at(out, labels->output_batch), &instruction);

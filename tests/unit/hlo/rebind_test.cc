@@ -226,6 +226,13 @@ TEST_CASE("rebind: what has no rule, or lists its elements, is refused") {
   c = f32[2] constant({1, 2})
   ROOT k = f32[2] add(x, c)
 })", 2, 4), 3).find("lists its elements") != std::string::npos);
+  // The number of groups would be the symbol.
+  CHECK(ErrorOf(Change(R"(ENTRY e {
+  x = f32[8,32,64] parameter(0)
+  k = f32[1,1,64] constant({...})
+  c = f32[8,32,64] convolution(x, k), window={size=1}, dim_labels=b0f_0io->b0f, feature_group_count=64
+  ROOT y = f32[8,32,64] add(c, x)
+})", 64, 128), 4).find("how it would look is not known") != std::string::npos);
   CHECK(ErrorOf(Change(R"(ENTRY e {
   x = f32[64] parameter(0)
   i = f32[64] iota(), iota_dimension=0
