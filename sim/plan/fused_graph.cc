@@ -259,6 +259,16 @@ class Propagator {
   }
 
   Flow OperandFlowOf(int n, int k, const Flow& flow) const {
+    Flow out = WindowsOf(n, k, flow);
+    // The whole domain as a first step says nothing either.
+    const Transform whole = AnchorPath().front();
+    for (Path& path : out.paths) {
+      if (path.size() > 1 && path[0] == whole && path[1].kind == Transform::Kind::kAffine) path.erase(path.begin());
+    }
+    return out;
+  }
+
+  Flow WindowsOf(int n, int k, const Flow& flow) const {
     const GraphNode& node = Node(n);
     int operand = node.operands[k];
     Flow out;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace spillway::plan {
 namespace {
@@ -317,14 +318,15 @@ Grid WholeGrid(const FusedGraph& graph) {
   if (best < 0) {
     // In-place updates run over the update, reductions over what they reduce.
     for (int anchor : LoopAnchors(graph)) {
-      bool update = false, bigger = false;
+      bool update = false, bigger = false;   // Of equal size (a sum over a dimension of length 1): what is summed.
       for (const GraphNode& node : graph.nodes) {
         if (node.nested || node.operands.size() < 2) continue;
         update = update || (node.instruction->opcode == hlo::Opcode::kDynamicUpdateSlice && node.operands[1] == anchor);
       }
       if (best >= 0) {
-        bigger = ArrayShape(graph.nodes[anchor].shape()).ElementCount() >
-                 ArrayShape(graph.nodes[best].shape()).ElementCount();
+        const hlo::Shape& shape = ArrayShape(graph.nodes[anchor].shape());
+        const hlo::Shape& other = ArrayShape(graph.nodes[best].shape());
+        bigger = std::make_pair(shape.ElementCount(), shape.rank()) > std::make_pair(other.ElementCount(), other.rank());
       }
       if (best < 0 || update || bigger) best = anchor;
       if (update) break;
@@ -335,8 +337,8 @@ Grid WholeGrid(const FusedGraph& graph) {
   return grid;
 }
 
-bool CutGrid(const FusedGraph& graph, Grid& grid) {
-  if (grid.anchor < 0) return false;
+int CutGrid(const FusedGraph& graph, Grid& grid, const std::set<int>& keep) {
+  if (grid.anchor < 0) return -1;
   const hlo::Shape& shape = ArrayShape(graph.nodes[grid.anchor].shape());
   hlo::TileGrid tiles = hlo::GridOf(shape);
   hlo::Dims order = PhysicalOrder(shape);
@@ -355,7 +357,7 @@ bool CutGrid(const FusedGraph& graph, Grid& grid) {
     auto axis = std::find_if(grid.axes.begin(), grid.axes.end(), [&](const GridAxis& a) { return a.dim == d; });
     std::int64_t window = axis == grid.axes.end() ? shape.dimensions[d] : axis->window;
     std::int64_t count = CeilDiv(window, tiles.tile[d]);
-    if (count <= 1) continue;
+    if (count <= 1 || keep.count(static_cast<int>(d)) != 0) continue;
     window = CeilDiv(count, 2) * tiles.tile[d];
     if (axis == grid.axes.end()) {
       grid.axes.push_back({static_cast<int>(d), window, 1});
@@ -365,9 +367,9 @@ bool CutGrid(const FusedGraph& graph, Grid& grid) {
     axis->trips = CeilDiv(shape.dimensions[d], window);
     grid.steps = 1;
     for (const GridAxis& a : grid.axes) grid.steps *= a.trips;
-    return true;
+    return static_cast<int>(d);
   }
-  return false;
+  return -1;
 }
 
 }  // namespace spillway::plan

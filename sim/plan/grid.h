@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <set>
 #include <vector>
 
 #include "sim/hlo/attributes.h"
@@ -45,7 +46,8 @@ std::optional<hlo::WindowConfig> RebindWindows(const FusedGraph& from, const hlo
 Grid WholeGrid(const FusedGraph& graph);
 
 /// Halves the outermost window that can still be cut: along the most major dimension of the anchor's
-/// result in memory, or for a contraction its longest. False if nothing is left to cut.
-bool CutGrid(const FusedGraph& graph, Grid& grid);
+/// result in memory, or for a contraction its longest; never one of `keep`. The dimension that was cut; -1 if
+/// nothing is left to cut.
+int CutGrid(const FusedGraph& graph, Grid& grid, const std::set<int>& keep = {});
 
 }  // namespace spillway::plan

@@ -2,6 +2,7 @@
 #include "sim/plan/kernel.h"
 
 #include <algorithm>
+#include <set>
 
 #include "sim/hlo/attributes.h"
 #include "sim/plan/gather.h"
@@ -14,6 +15,7 @@ constexpr Bytes kDefaultScopedLimit = 16 * kMiB;
 constexpr Bytes kMaxWindow = 4 * kMiB;
 constexpr Bytes kMaxSlots = 6;             ///< The deepest buffering that any dump states.
 constexpr Bytes kLinearWindow = 2 * kMiB;
+constexpr double kMuchMore = 1.25;         ///< A cut that moves so much more is made only if no other is left.
 
 bool InHbm(const hlo::Shape& shape, const config::ChipConfig& chip) {
   return shape.IsArray() && chip.SpaceKind(shape.has_layout ? shape.layout.memory_space : 0) ==
@@ -89,6 +91,48 @@ class Builder {
     return largest;
   }
 
+  bool IsContraction() const {
+    if (kernel_.grid.anchor < 0) return false;
+    const hlo::Shape& shape = graph_.nodes[kernel_.grid.anchor].shape();
+    const hlo::Shape& array = shape.IsTuple() && !shape.elements.empty() ? shape.elements[0] : shape;
+    return kernel_.grid.sizes.size() > array.dimensions.size();
+  }
+
+  /// Bytes that the windows of all steps move, by their first one. A relayout whose result is cut across the tiles of its
+  /// operand fetches these again for every window.
+  double Moved() const {
+    double total = 0;
+    const Box first = kernel_.grid.BoxAt(0);
+    for (const Stream& stream : kernel_.streams) {
+      std::int64_t inner = kernel_.grid.steps;
+      double fetches = 1, visits = 1;
+      for (const GridAxis& axis : kernel_.grid.axes) {
+        inner /= std::max<std::int64_t>(axis.trips, 1);
+        visits *= static_cast<double>(axis.trips);
+        if (axis.trips > 1 && stream.TilesAt(kernel_.grid.BoxAt(inner)) != stream.TilesAt(first)) fetches = visits;
+      }
+      total += fetches * static_cast<double>(stream.WindowBytes(first));
+    }
+    return total;
+  }
+
+  /// Puts the newest loop where windows are fetched again least: outside those along which an operand stays the same.
+  void NestNewest() {
+    const std::vector<GridAxis> axes = kernel_.grid.axes;
+    std::vector<GridAxis> best = axes;
+    double least = Moved();
+    for (std::size_t place = 0; place + 1 < axes.size(); ++place) {
+      kernel_.grid.axes = axes;
+      std::rotate(kernel_.grid.axes.begin() + static_cast<std::ptrdiff_t>(place), kernel_.grid.axes.end() - 1, kernel_.grid.axes.end());
+      MakeStreams();
+      if (Moved() >= least) continue;
+      least = Moved();
+      best = kernel_.grid.axes;
+    }
+    kernel_.grid.axes = best;
+    MakeStreams();
+  }
+
   /// No windows in the dump: cut the domain until its double-buffered windows fit.
   void OwnGrid() {
     kernel_.grid = WholeGrid(graph_);
@@ -104,8 +148,19 @@ class Builder {
       Bytes total = WindowVmem(), largest = LargestMovable();
       if (total <= Budget() && largest <= kMaxWindow) return;
       Grid before = kernel_.grid;
-      if (!CutGrid(graph_, kernel_.grid)) return;
+      const double moved = Moved();
+      int cut = CutGrid(graph_, kernel_.grid, costly_);
+      bool only = cut < 0;   // Whatever it costs: nothing else is left.
+      if (only) cut = CutGrid(graph_, kernel_.grid);
+      if (cut < 0) return;
       MakeStreams();
+      if (!IsContraction() && Moved() > moved && kernel_.grid.axes.size() > before.axes.size()) NestNewest();
+      if (!only && !IsContraction() && Moved() > kMuchMore * moved) {
+        costly_.insert(cut);
+        kernel_.grid = before;
+        MakeStreams();
+        continue;
+      }
       // Cutting a dimension that no large stream follows only costs steps.
       if (LargestMovable() >= largest && WindowVmem() >= total && kernel_.grid.axes.size() > before.axes.size()) {
         useless_ = useless_ + 1;
@@ -267,6 +322,7 @@ class Builder {
   Kernel kernel_;
   Bytes stated_scoped_ = 0, mosaic_scratch_ = 0;
   int useless_ = 0;
+  std::set<int> costly_;   ///< Dimensions whose windows fetch operands again: cut last.
   bool inexact_ = false;
 };
 

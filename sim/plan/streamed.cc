@@ -24,7 +24,7 @@ namespace {
 using hlo::Instruction;
 using hlo::Opcode;
 
-constexpr std::size_t kLongest = 6;          ///< Kernels of a chain that is found without being asked for.
+constexpr int kPatience = 5;                 ///< A chain grows until so many kernels more have brought nothing.
 constexpr Bytes kWorthwhile = 1 * kMiB;      ///< Less between two kernels is not worth a search.
 
 bool RunsOnCore(const Instruction& instruction) {
@@ -53,6 +53,7 @@ const Instruction* Maker(const Instruction* value) {
 
 struct Chain {
   std::vector<const Instruction*> kernels;
+  std::size_t first = 0;                       ///< Of the kernels of their computation; they stand next to each other.
   std::shared_ptr<StreamGraph> graph;
   Tiling tiling;
   StreamedGroup line;
@@ -63,7 +64,6 @@ struct Chain {
 struct Compiled {
   Program program;
   HbmTraffic traffic;
-  std::vector<Bytes> live;
   std::unordered_map<std::string, int> op;    ///< Name -> index.
 };
 
@@ -87,24 +87,17 @@ class Finder {
     }
   }
 
-  /// Chains that win, without overlap.
+  /// Chains that win, without overlap: those that gain most together.
   std::vector<Chain> FindAll(std::vector<StreamedGroup>& report) {
-    std::vector<Chain> found;
+    std::vector<Chain> chosen;
     for (const hlo::Computation* computation : computations_) {
+      std::vector<Chain> found;
       std::vector<const Instruction*> kernels;
       for (const Instruction* instruction : ExecutionOrder(*computation)) {
         if (RunsOnCore(*instruction)) kernels.push_back(instruction);
       }
       for (std::size_t first = 0; first < kernels.size(); ++first) FindFrom(kernels, first, found, report);
-    }
-    std::stable_sort(found.begin(), found.end(), [](const Chain& a, const Chain& b) { return a.gain_ps > b.gain_ps; });
-    std::set<const Instruction*> taken;
-    std::vector<Chain> chosen;
-    for (Chain& chain : found) {
-      bool free = std::none_of(chain.kernels.begin(), chain.kernels.end(), [&](const Instruction* k) { return taken.count(k) != 0; });
-      if (!free) continue;
-      taken.insert(chain.kernels.begin(), chain.kernels.end());
-      chosen.push_back(std::move(chain));
+      ChooseBest(kernels.size(), found, chosen);
     }
     return chosen;
   }
@@ -134,6 +127,27 @@ class Finder {
   }
 
  private:
+  /// Chains are intervals of kernels: the best choice among the first n kernels follows from those among fewer.
+  static void ChooseBest(std::size_t kernels, std::vector<Chain>& found, std::vector<Chain>& chosen) {
+    std::vector<double> gain(kernels + 1, 0);
+    std::vector<Chain*> last(kernels + 1, nullptr);
+    for (std::size_t n = 1; n <= kernels; ++n) {
+      gain[n] = gain[n - 1];
+      for (Chain& chain : found) {
+        if (chain.first + chain.kernels.size() != n || gain[chain.first] + chain.gain_ps <= gain[n]) continue;
+        gain[n] = gain[chain.first] + chain.gain_ps;
+        last[n] = &chain;
+      }
+    }
+    const std::size_t begin = chosen.size();
+    for (std::size_t n = kernels; n > 0;) {
+      Chain* chain = last[n];
+      n = chain == nullptr ? n - 1 : chain->first;
+      if (chain != nullptr) chosen.push_back(std::move(*chain));
+    }
+    std::reverse(chosen.begin() + static_cast<std::ptrdiff_t>(begin), chosen.end());
+  }
+
   static Diagnostic Refused(const Chain& chain) {
     return Error(fmt::format("{} cannot run tile by tile as one kernel: {}", fmt::join(chain.line.ops, ", "), chain.line.why));
   }
@@ -175,14 +189,24 @@ class Finder {
   void FindFrom(const std::vector<const Instruction*>& kernels, std::size_t first, std::vector<Chain>& found,
                 std::vector<StreamedGroup>& report) {
     std::vector<const Instruction*> group = {kernels[first]};
-    for (std::size_t next = first + 1; next < kernels.size() && group.size() < kLongest; ++next) {
+    double most = 0;
+    int in_vain = 0;
+    for (std::size_t next = first + 1; next < kernels.size() && in_vain < kPatience; ++next) {
       if (Passed(group, *kernels[next]) <= 0) return;
       group.push_back(kernels[next]);
       Chain chain;
       chain.kernels = group;
+      chain.first = first;
+      ++in_vain;
       if (Between(group) < kWorthwhile) continue;
-      if (Merge(chain) && Cut(chain, {}) && Wins(chain)) found.push_back(chain);
+      const bool merged = Merge(chain), wins = merged && Cut(chain, {}) && Wins(chain);
       report.push_back(chain.line);
+      if (!merged) return;   // What cannot be merged cannot be part of anything longer.
+      if (wins && chain.gain_ps > most) {
+        most = chain.gain_ps;
+        in_vain = 0;
+      }
+      if (wins) found.push_back(std::move(chain));
     }
   }
 
@@ -244,8 +268,29 @@ class Finder {
     return "";
   }
 
-  bool Cut(Chain& chain, const WantedTiles& wanted) const {
+  /// VMEM that lives while the merged kernel runs: whatever lived at any op from `first` to `last`, without what only
+  /// these kernels pass to each other.
+  Bytes LiveBeside(const Chain& chain, int first, int last) const {
+    const Program& program = compiled_.program;
+    std::set<int> made;
+    for (const Instruction* kernel : chain.kernels) {
+      auto op = compiled_.op.find(std::string(kernel->name));
+      if (op == compiled_.op.end()) continue;
+      const std::vector<int>& writes = program.ops[op->second].vmem_writes;
+      made.insert(writes.begin(), writes.end());
+    }
     Bytes live = 0;
+    for (std::size_t b = 0; b < program.buffers.size(); ++b) {
+      const Buffer& buffer = program.buffers[b];
+      if (buffer.space != Space::kVmem || buffer.alias_of >= 0 || buffer.first_op > last || buffer.last_op < first) continue;
+      bool inside = buffer.first_op >= first && buffer.last_op <= last && made.count(static_cast<int>(b)) != 0;
+      // The last kernel's results outlive the chain even if nothing uses them.
+      if (!inside || buffer.first_op == last) live += buffer.allocated_bytes;
+    }
+    return live;
+  }
+
+  bool Cut(Chain& chain, const WantedTiles& wanted) const {
     int first = -1, last = -1;
     for (const Instruction* kernel : chain.kernels) {
       auto op = compiled_.op.find(std::string(kernel->name));
@@ -253,8 +298,7 @@ class Finder {
       first = first < 0 ? op->second : std::min(first, op->second);
       last = std::max(last, op->second);
     }
-    for (int op = std::max(first, 0); op <= last; ++op) live = std::max(live, compiled_.live[op]);
-    Bytes vmem = std::min(inputs_.chip->vmem.scoped_limit, inputs_.chip->vmem.usable - live);
+    Bytes vmem = std::min(inputs_.chip->vmem.scoped_limit, inputs_.chip->vmem.usable - LiveBeside(chain, first, last));
     std::string why;
     auto tiling = SearchTiling(*chain.graph, *inputs_.chip, vmem, wanted, chain.line.name, why);
     if (!tiling) return Refuse(chain, why);
@@ -419,7 +463,6 @@ Result<Program> PlanStreamed(const PlanInputs& inputs, const std::vector<Streame
   Compiled compiled;
   compiled.program = std::move(*as_compiled);
   compiled.traffic = CountHbm(compiled.program);
-  compiled.live = LiveVmem(compiled.program);
   for (std::size_t i = 0; i < compiled.program.ops.size(); ++i) compiled.op.emplace(compiled.program.ops[i].name, static_cast<int>(i));
 
   Finder finder(inputs, compiled);
@@ -429,7 +472,7 @@ Result<Program> PlanStreamed(const PlanInputs& inputs, const std::vector<Streame
     chains = finder.FindAll(lines);
     for (StreamedGroup& line : lines) {
       bool used = std::any_of(chains.begin(), chains.end(), [&](const Chain& chain) { return chain.line.ops == line.ops; });
-      if (line.streamed && !used) line.why = "another chain with some of these kernels gains more";
+      if (line.streamed && !used) line.why = "chains of other kernels around these gain more";
       line.streamed = used;
     }
   } else {

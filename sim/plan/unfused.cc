@@ -50,29 +50,51 @@ class Unfuser : public Rewriter {
     for (const Instruction* operand : instruction.operands) arguments.push_back({Now(*operand), nullptr, nullptr});
     fusion_ = &instruction;
     to_ = &to;
-    Value root = Inline(*instruction.called.front(), arguments, 0);
+    Value root = Inline(*instruction.called.front(), arguments, {&instruction.shape, true}, 0);
     Become(instruction, Result(root, arguments));
   }
 
-  const hlo::Shape* ShapeOfResult(const Instruction& root, const Instruction& inner) const {
-    if (&inner == &root) return &fusion_->shape;
-    if (root.opcode != Opcode::kTuple || !fusion_->shape.IsTuple()) return nullptr;
-    for (std::size_t i = 0; i < root.operands.size() && i < fusion_->shape.elements.size(); ++i) {
-      if (root.operands[i] == &inner) return &fusion_->shape.elements[i];
+  /// Where a value ends up that is a result of the fusion.
+  struct Destination {
+    const hlo::Shape* shape = nullptr;   ///< Null: it is none.
+    bool exact = false;                  ///< It has this shape; else it lies in the memory of it, a bitcast follows.
+  };
+  using Destinations = std::unordered_map<const Instruction*, Destination>;
+
+  /// Of the values of a computation whose root ends up at `root`.
+  static Destinations DestinationsIn(const hlo::Computation& computation, const Destination& root) {
+    Destinations found;
+    auto add = [&](const Instruction* inner, Destination destination) {
+      while (found.emplace(inner, destination).second && inner->opcode == Opcode::kBitcast && !inner->operands.empty()) {
+        inner = inner->operands[0];
+        destination.exact = false;
+      }
+    };
+    if (computation.root == nullptr || root.shape == nullptr) return found;
+    if (computation.root->opcode != Opcode::kTuple || !root.shape->IsTuple()) {
+      add(computation.root, root);
+      return found;
     }
-    return nullptr;
+    const auto& members = computation.root->operands;
+    for (std::size_t i = 0; i < members.size() && i < root.shape->elements.size(); ++i) {
+      add(members[i], {&root.shape->elements[i], root.exact});
+    }
+    return found;
   }
 
-  Value Inline(const hlo::Computation& computation, const std::vector<Value>& arguments, int depth) {
+  Value Inline(const hlo::Computation& computation, const std::vector<Value>& arguments, const Destination& to, int depth) {
     std::unordered_map<const Instruction*, Value> values;
+    const Destinations destinations = DestinationsIn(computation, to);
     for (const Instruction& inner : computation.instructions) {
-      values[&inner] = Make(inner, values, arguments, computation, depth);
+      auto at = destinations.find(&inner);
+      values[&inner] = Make(inner, values, arguments, at != destinations.end() ? at->second : Destination(),
+                            depth == 0 && &inner == computation.root, depth);
     }
     return computation.root != nullptr ? values[computation.root] : Value();
   }
 
   Value Make(const Instruction& inner, std::unordered_map<const Instruction*, Value>& values,
-             const std::vector<Value>& arguments, const hlo::Computation& computation, int depth) {
+             const std::vector<Value>& arguments, const Destination& place, bool root, int depth) {
     if (inner.opcode == Opcode::kParameter) {
       auto number = static_cast<std::size_t>(inner.parameter_number);
       SPILLWAY_CHECK(number < arguments.size());
@@ -86,15 +108,13 @@ class Unfuser : public Rewriter {
       return (*operands[0].members)[std::min(index, operands[0].members->size() - 1)];
     }
     if (inner.opcode == Opcode::kFusion && !inner.called.empty() && depth < kMaxDepth) {
-      return Inline(*inner.called.front(), operands, depth + 1);
+      return Inline(*inner.called.front(), operands, place, depth + 1);
     }
     if (IsUniform(inner, operands)) {
       int longest = 0;
       for (const Value& operand : operands) longest = std::max(longest, operand.folded != nullptr ? operand.folded->depth : 0);
       return {nullptr, std::make_shared<Uniform>(Uniform{&inner, operands, longest + 1}), nullptr};
     }
-    const hlo::Shape* place = depth == 0 && computation.root != nullptr ? ShapeOfResult(*computation.root, inner) : nullptr;
-    bool root = depth == 0 && &inner == computation.root;
     return {Kernel(inner, operands, place, root), nullptr, nullptr};
   }
 
@@ -122,10 +142,10 @@ class Unfuser : public Rewriter {
     SPILLWAY_CHECK(value.folded != nullptr);
     const Instruction& inner = *value.folded->instruction;
     if (inner.opcode == Opcode::kConstant) return Add(inner, NameOf(inner), {}, *to_);
-    return Kernel(inner, value.folded->operands, nullptr, false);
+    return Kernel(inner, value.folded->operands, {}, false);
   }
 
-  const Instruction* Kernel(const Instruction& inner, const std::vector<Value>& operands, const hlo::Shape* place,
+  const Instruction* Kernel(const Instruction& inner, const std::vector<Value>& operands, const Destination& place,
                             bool root) {
     std::set<const Instruction*> seen;
     bool plain = true;
@@ -137,9 +157,14 @@ class Unfuser : public Rewriter {
     return plain || hlo::IsFree(inner.opcode) ? Plain(inner, operands, place, root) : Wrapped(inner, operands, place, root);
   }
 
-  void Place(Instruction& made, const Instruction& inner, const hlo::Shape* place) const {
-    if (place != nullptr) {
-      made.shape = *place;
+  static std::int64_t SpaceOf(const hlo::Shape& shape) { return shape.has_layout ? shape.layout.memory_space : 0; }
+
+  void Place(Instruction& made, const Instruction& inner, const Destination& place) const {
+    if (place.shape != nullptr && place.exact) {
+      made.shape = *place.shape;
+    } else if (place.shape != nullptr && place.shape->IsArray() && made.shape.IsArray()) {
+      if (!made.shape.has_layout) made.shape = hlo::WithImpliedTiles(made.shape);
+      made.shape.layout.memory_space = SpaceOf(*place.shape);
     } else if (made.shape.has_layout && !inner.shape.IsTuple()) {
       // A bitcast lies where its operand lies; what fusion removed would have been in HBM.
       bool follows = inner.opcode == Opcode::kBitcast && !made.operands.empty() && made.operands[0]->shape.has_layout;
@@ -147,7 +172,7 @@ class Unfuser : public Rewriter {
     }
   }
 
-  const Instruction* Plain(const Instruction& inner, const std::vector<Value>& operands, const hlo::Shape* place, bool root) {
+  const Instruction* Plain(const Instruction& inner, const std::vector<Value>& operands, const Destination& place, bool root) {
     Operands list;
     for (const Value& value : operands) {
       if (!value.IsTuple()) {
@@ -163,7 +188,7 @@ class Unfuser : public Rewriter {
   }
 
   /// A fusion of one instruction and the immediates it uses, each operand taken once.
-  const Instruction* Wrapped(const Instruction& inner, const std::vector<Value>& operands, const hlo::Shape* place, bool root) {
+  const Instruction* Wrapped(const Instruction& inner, const std::vector<Value>& operands, const Destination& place, bool root) {
     hlo::Computation* body = NewComputation(fmt::format("{}.kernel", NameOf(inner)));
     Operands outer;
     std::unordered_map<const void*, const Instruction*> inside;
@@ -219,8 +244,10 @@ class Unfuser : public Rewriter {
 
   const Instruction* ResultArray(const Value& value, const std::vector<Value>& arguments, const hlo::Shape& shape) {
     const Instruction* made = Materialize(value);
-    // A fusion that hands an operand on is a copy of it.
-    if (!IsArgument(made, arguments)) return made;
+    const Instruction* source = made;
+    while (source->opcode == Opcode::kBitcast && !source->operands.empty()) source = source->operands[0];
+    // A fusion that hands an operand on is a copy of it; two results of one value may lie in two memories.
+    if (!IsArgument(made, arguments) && SpaceOf(source->shape) == SpaceOf(shape)) return made;
     return AddNew(Opcode::kCopy, shape, std::string(fusion_->name), {made}, *to_);
   }
 

@@ -2,29 +2,15 @@
 #include "sim/plan/resident.h"
 
 #include <catch2/catch.hpp>
-#include <filesystem>
 #include <fmt/format.h>
 
-#include "sim/base/file.h"
 #include "sim/plan/plan_check.h"
-#include "tests/unit/plan/truth_table.h"
+#include "tests/support/plan_modules.h"
 
 namespace spillway::plan {
 namespace {
 
-using testing::Chip;
-
-std::unique_ptr<hlo::Module> Parse(const std::string& text) {
-  auto modules = hlo::ParseModules(text, "test.hlo");
-  if (!modules.ok()) FAIL(Render(modules.errors()[0]));
-  return std::move((*modules)[0]);
-}
-
-std::unique_ptr<hlo::Module> Workload(const std::string& name) {
-  auto text = ReadFile((std::filesystem::path(SPILLWAY_SOURCE_DIR) / "workloads" / "hlo" / (name + ".hlo.gz")).string());
-  if (!text.ok()) FAIL(name);
-  return Parse(*text);
-}
+using namespace testing;
 
 /// exp of `rows` x 1024 f32, then a sum with the argument.
 std::string Pair(int rows) {
@@ -38,13 +24,6 @@ ENTRY %main (x: f32[{0},1024]) -> f32[{0},1024] {{
 )", rows);
 }
 
-PlanInputs Inputs(const hlo::Module& module, const config::ChipConfig& chip) {
-  PlanInputs inputs;
-  inputs.module = &module;
-  inputs.chip = &chip;
-  return inputs;
-}
-
 Program Compiled(const PlanInputs& inputs) {
   Diagnostics warnings;
   auto program = PlanAsCompiled(inputs, warnings);
@@ -53,8 +32,8 @@ Program Compiled(const PlanInputs& inputs) {
 }
 
 TEST_CASE("resident: a tensor that fits no longer crosses HBM") {
-  auto module = Parse(Pair(8192));   // 32 MiB
-  PlanInputs inputs = Inputs(*module, Chip("v6e"));
+  auto module = ParseModule(Pair(8192));   // 32 MiB
+  PlanInputs inputs = InputsOf(*module, ShippedChip("v6e"));
   Diagnostics warnings;
   std::vector<Residency> report;
   auto program = PlanResident(inputs, {}, warnings, &report);
@@ -70,8 +49,8 @@ TEST_CASE("resident: a tensor that fits no longer crosses HBM") {
 }
 
 TEST_CASE("resident: a tensor that cannot fit stays in HBM, and the report says by how much") {
-  auto module = Parse(Pair(32768));  // 128 MiB
-  PlanInputs inputs = Inputs(*module, Chip("v6e"));
+  auto module = ParseModule(Pair(32768));  // 128 MiB
+  PlanInputs inputs = InputsOf(*module, ShippedChip("v6e"));
   Diagnostics warnings;
   std::vector<Residency> report;
   auto program = PlanResident(inputs, {}, warnings, &report);
@@ -93,19 +72,19 @@ TEST_CASE("resident: a tensor that cannot fit stays in HBM, and the report says 
 
 TEST_CASE("resident: the excess is what has to shrink") {
   // With exactly the excess more, it fits; with a byte less, it does not.
-  auto module = Parse(Pair(32768));
-  config::ChipConfig chip = Chip("v6e");
-  auto before = ResidencyOf(Inputs(*module, chip));
+  auto module = ParseModule(Pair(32768));
+  config::ChipConfig chip = ShippedChip("v6e");
+  auto before = ResidencyOf(InputsOf(*module, chip));
   REQUIRE(before.ok());
   chip.vmem.usable += before->front().excess_bytes - 1;
-  CHECK(!ResidencyOf(Inputs(*module, chip))->front().resident);
+  CHECK(!ResidencyOf(InputsOf(*module, chip))->front().resident);
   chip.vmem.usable += 1;
-  CHECK(ResidencyOf(Inputs(*module, chip))->front().resident);
+  CHECK(ResidencyOf(InputsOf(*module, chip))->front().resident);
 }
 
 TEST_CASE("resident: named tensors") {
-  auto module = Parse(Pair(8192));
-  PlanInputs inputs = Inputs(*module, Chip("v6e"));
+  auto module = ParseModule(Pair(8192));
+  PlanInputs inputs = InputsOf(*module, ShippedChip("v6e"));
   Diagnostics warnings;
   ResidentOptions options;
   options.tensors = {"epx"};
@@ -122,14 +101,11 @@ TEST_CASE("resident: named tensors") {
 }
 
 TEST_CASE("resident: bundled modules never move more HBM bytes, and stay within VMEM") {
-  const std::filesystem::path hlo = std::filesystem::path(SPILLWAY_SOURCE_DIR) / "workloads" / "hlo";
   int modules = 0, residents = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(hlo)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find(".S8192.") == std::string::npos) continue;
+  for (const std::string& name : BundledNames(".S8192.")) {
     INFO(name);
-    auto module = Workload(name.substr(0, name.size() - 7));
-    PlanInputs inputs = Inputs(*module, Chip(name.find("v5e") != std::string::npos ? "v5e" : "v6e"));
+    auto module = BundledModule(name);
+    PlanInputs inputs = InputsOf(*module, ChipOf(name));
     Program compiled = Compiled(inputs);
     Diagnostics warnings;
     std::vector<Residency> report;

@@ -2,29 +2,15 @@
 #include "sim/plan/streamed.h"
 
 #include <catch2/catch.hpp>
-#include <filesystem>
 #include <fmt/format.h>
 
-#include "sim/base/file.h"
 #include "sim/plan/plan_check.h"
-#include "tests/unit/plan/truth_table.h"
+#include "tests/support/plan_modules.h"
 
 namespace spillway::plan {
 namespace {
 
-using testing::Chip;
-
-std::unique_ptr<hlo::Module> Parse(const std::string& text) {
-  auto modules = hlo::ParseModules(text, "test.hlo");
-  if (!modules.ok()) FAIL(Render(modules.errors()[0]));
-  return std::move((*modules)[0]);
-}
-
-std::unique_ptr<hlo::Module> Workload(const std::string& name) {
-  auto text = ReadFile((std::filesystem::path(SPILLWAY_SOURCE_DIR) / "workloads" / "hlo" / (name + ".hlo.gz")).string());
-  if (!text.ok()) FAIL(name);
-  return Parse(*text);
-}
+using namespace testing;
 
 struct Planned {
   Program program;
@@ -33,9 +19,7 @@ struct Planned {
 };
 
 Planned Stream(const hlo::Module& module, const config::ChipConfig& chip, const std::vector<StreamedRequest>& requests = {}) {
-  PlanInputs inputs;
-  inputs.module = &module;
-  inputs.chip = &chip;
+  PlanInputs inputs = InputsOf(module, chip);
   Diagnostics warnings;
   Planned planned;
   auto program = PlanStreamed(inputs, requests, warnings, &planned.groups);
@@ -46,9 +30,7 @@ Planned Stream(const hlo::Module& module, const config::ChipConfig& chip, const 
 }
 
 std::string Refusal(const hlo::Module& module, const config::ChipConfig& chip, const StreamedRequest& request) {
-  PlanInputs inputs;
-  inputs.module = &module;
-  inputs.chip = &chip;
+  PlanInputs inputs = InputsOf(module, chip);
   Diagnostics warnings;
   auto program = PlanStreamed(inputs, {request}, warnings);
   return program.ok() ? "" : program.errors()[0].message;
@@ -61,8 +43,8 @@ TEST_CASE("streamed: naive attention becomes flash attention, by both compilers'
   for (const char* name : {"attention.v6e.S8192.jax062", "attention.v6e.S8192", "attention.v5e.S8192.jax062",
                            "attention_f32_causal.v6e.S8192.jax062", "attention_f32_causal.v5e.S8192.jax062"}) {
     INFO(name);
-    auto module = Workload(name);
-    const config::ChipConfig& chip = Chip(Mentions(name, "v5e") ? "v5e" : "v6e");
+    auto module = BundledModule(name);
+    const config::ChipConfig& chip = ChipOf(name);
     Planned planned = Stream(*module, chip);
     // Within 10% of q + k + v + o and the re-reads that the report states.
     Bytes again = 0;
@@ -94,16 +76,16 @@ Cycles CyclesOf(const Planned& planned, const std::string& op) {
 }
 
 TEST_CASE("streamed: smaller key blocks rescale more often, and that work counts") {
-  auto module = Workload("attention.v6e.S8192.jax062");
-  Planned wide = Stream(*module, Chip("v6e"), {Flash(512, 1024)}), narrow = Stream(*module, Chip("v6e"), {Flash(512, 512)});
+  auto module = BundledModule("attention.v6e.S8192.jax062");
+  Planned wide = Stream(*module, ShippedChip("v6e"), {Flash(512, 1024)}), narrow = Stream(*module, ShippedChip("v6e"), {Flash(512, 512)});
   CHECK(Mentions(wide.groups[0].tiling, "online softmax: maximum and sum carried over 8 tiles"));
   CHECK(Mentions(narrow.groups[0].tiling, "online softmax: maximum and sum carried over 16 tiles"));
   CHECK(CyclesOf(narrow, "flash") > CyclesOf(wide, "flash"));
 }
 
 TEST_CASE("streamed: a chip with little VMEM streams keys and values again for every block of queries") {
-  auto module = Workload("attention.v6e.S8192.jax062");
-  config::ChipConfig chip = Chip("v6e");
+  auto module = BundledModule("attention.v6e.S8192.jax062");
+  config::ChipConfig chip = ShippedChip("v6e");
   chip.vmem.scoped_limit = 3 * kMiB;
   Planned planned = Stream(*module, chip, {Flash(256, 512)});
   // v lies in VMEM already; k is fetched for each of 32 blocks of queries.
@@ -114,9 +96,9 @@ TEST_CASE("streamed: a chip with little VMEM streams keys and values again for e
 
 TEST_CASE("streamed: what normalises rows reads its input once") {
   const Bytes tensor = Bytes{8192} * 8192 * 2;
-  Planned softmax = Stream(*Workload("softmax.v6e.S8192"), Chip("v6e"));
+  Planned softmax = Stream(*BundledModule("softmax.v6e.S8192"), ShippedChip("v6e"));
   CHECK(softmax.traffic.total() == 2 * tensor);
-  Planned rmsnorm = Stream(*Workload("rmsnorm.v6e.S8192"), Chip("v6e"));
+  Planned rmsnorm = Stream(*BundledModule("rmsnorm.v6e.S8192"), ShippedChip("v6e"));
   CHECK(rmsnorm.traffic.total() >= 2 * tensor);
   CHECK(rmsnorm.traffic.total() <= 2 * tensor + 64 * kKiB);
 }
@@ -131,7 +113,7 @@ ENTRY %main (x: f32[8192,1024]) -> f32[8192,1024] {
 )";
 
 TEST_CASE("streamed: an elementwise chain moves its input and its result once") {
-  Planned planned = Stream(*Parse(kPair), Chip("v6e"));
+  Planned planned = Stream(*ParseModule(kPair), ShippedChip("v6e"));
   CHECK(planned.traffic.total() == 2 * (Bytes{8192} * 1024 * 4));
   REQUIRE(planned.groups.size() == 1);
   CHECK(planned.groups[0].streamed);
@@ -157,8 +139,8 @@ ENTRY %main (x: f32[64,262144]) -> f32[64,262144] {
 )";
 
 TEST_CASE("streamed: a chain is refused with the reason") {
-  auto module = Parse(kSum);
-  config::ChipConfig chip = Chip("v6e");
+  auto module = ParseModule(kSum);
+  config::ChipConfig chip = ShippedChip("v6e");
   StreamedRequest request;
   request.ops = {"square", "total", "spread", "share"};
   chip.vmem.scoped_limit = 2 * kMiB;   // Less than 32 rows of a MiB.
@@ -173,17 +155,11 @@ TEST_CASE("streamed: a chain is refused with the reason") {
 }
 
 TEST_CASE("streamed: every bundled module can be planned, moves no more, and fits") {
-  const std::filesystem::path hlo = std::filesystem::path(SPILLWAY_SOURCE_DIR) / "workloads" / "hlo";
   int modules = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(hlo)) {
-    std::string name = entry.path().filename().string();
-    name = name.substr(0, name.size() - 7);
-    if (!Mentions(name, ".S8192")) continue;
+  for (const std::string& name : BundledNames(".S8192.")) {
     INFO(name);
-    auto module = Workload(name);
-    PlanInputs inputs;
-    inputs.module = module.get();
-    inputs.chip = &Chip(Mentions(name, "v5e") ? "v5e" : "v6e");
+    auto module = BundledModule(name);
+    PlanInputs inputs = InputsOf(*module, ChipOf(name));
     Diagnostics warnings;
     auto compiled = PlanAsCompiled(inputs, warnings);
     REQUIRE(compiled.ok());

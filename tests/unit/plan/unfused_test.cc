@@ -8,35 +8,21 @@
 #include "sim/plan/unfused.h"
 
 #include <catch2/catch.hpp>
-#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <set>
 
-#include "sim/base/file.h"
 #include "sim/hlo/attributes.h"
 #include "sim/plan/plan_check.h"
-#include "tests/unit/plan/truth_table.h"
+#include "tests/support/plan_modules.h"
 
 namespace spillway::plan {
 namespace {
 
-using testing::Chip;
-
-std::unique_ptr<hlo::Module> Parse(const std::string& text) {
-  auto modules = hlo::ParseModules(text, "test.hlo");
-  if (!modules.ok()) FAIL(Render(modules.errors()[0]));
-  return std::move((*modules)[0]);
-}
+using namespace testing;
 
 Program Plan(const hlo::Module& module, const config::ChipConfig& chip, bool unfused) {
-  PlanInputs inputs;
-  inputs.module = &module;
-  inputs.chip = &chip;
-  Diagnostics warnings;
-  auto program = unfused ? PlanUnfused(inputs, warnings) : PlanAsCompiled(inputs, warnings);
-  if (!program.ok()) FAIL(Render(program.errors()[0]));
-  return std::move(*program);
+  return PlanBy(unfused ? PlanChoice::Kind::kUnfused : PlanChoice::Kind::kAsCompiled, module, chip);
 }
 
 Bytes InHbm(const hlo::Shape& shape) {
@@ -111,8 +97,8 @@ ENTRY %main (x: f32[2048,1024], y: f32[2048,1024]) -> f32[2048,1024] {
 )";
 
 TEST_CASE("unfused: a chain costs twice the bytes of what fusion removed") {
-  auto module = Parse(kChain);
-  Program fused = Plan(*module, Chip("v6e"), false), unfused = Plan(*module, Chip("v6e"), true);
+  auto module = ParseModule(kChain);
+  Program fused = Plan(*module, ShippedChip("v6e"), false), unfused = Plan(*module, ShippedChip("v6e"), true);
   CHECK(unfused.plan == "unfused");
   const Bytes tensor = 2048 * 1024 * 4;
   CHECK(CountHbm(fused).total() == 3 * tensor);
@@ -150,8 +136,8 @@ ENTRY %main (x: f32[2048,1024]) -> (f32[2048], f32[2048,1024]) {
 )";
 
 TEST_CASE("unfused: operands and results with several users are read by each, once") {
-  auto module = Parse(kSharing);
-  Program fused = Plan(*module, Chip("v6e"), false), unfused = Plan(*module, Chip("v6e"), true);
+  auto module = ParseModule(kSharing);
+  Program fused = Plan(*module, ShippedChip("v6e"), false), unfused = Plan(*module, ShippedChip("v6e"), true);
   const Bytes tensor = 2048 * 1024 * 4;
   // square and exp removed (2 x 2), x read by square and add (1 more), out read by the sum (1 more).
   CHECK(Removed(*module).difference == 6 * tensor);
@@ -159,13 +145,10 @@ TEST_CASE("unfused: operands and results with several users are read by each, on
 }
 
 TEST_CASE("unfused: the identity holds on compiled elementwise and reduction modules") {
-  const std::filesystem::path hlo = std::filesystem::path(SPILLWAY_SOURCE_DIR) / "workloads" / "hlo";
   for (const char* name : {"softmax.v6e.S8192", "softmax.v5e.S4096", "rmsnorm.v6e.S8192", "rmsnorm.v5e.S2048"}) {
     INFO(name);
-    auto text = ReadFile((hlo / fmt::format("{}.hlo.gz", name)).string());
-    REQUIRE(text.ok());
-    auto module = Parse(*text);
-    const config::ChipConfig& chip = Chip(std::string(name).find("v5e") != std::string::npos ? "v5e" : "v6e");
+    auto module = BundledModule(name);
+    const config::ChipConfig& chip = ChipOf(name);
     Program fused = Plan(*module, chip, false), unfused = Plan(*module, chip, true);
     Removed removed(*module);
     CHECK(removed.once > 0);
@@ -176,16 +159,11 @@ TEST_CASE("unfused: the identity holds on compiled elementwise and reduction mod
 }
 
 TEST_CASE("unfused: every bundled module can be planned and moves at least what the fused one does") {
-  const std::filesystem::path hlo = std::filesystem::path(SPILLWAY_SOURCE_DIR) / "workloads" / "hlo";
   int modules = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(hlo)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find(".S2048.") == std::string::npos) continue;
+  for (const std::string& name : BundledNames(".S2048.")) {
     INFO(name);
-    auto text = ReadFile(entry.path().string());
-    REQUIRE(text.ok());
-    auto module = Parse(*text);
-    const config::ChipConfig& chip = Chip(name.find("v5e") != std::string::npos ? "v5e" : "v6e");
+    auto module = BundledModule(name);
+    const config::ChipConfig& chip = ChipOf(name);
     Program fused = Plan(*module, chip, false), unfused = Plan(*module, chip, true);
     CHECK(unfused.ops.size() >= fused.ops.size());
     CHECK(PeakVmem(unfused) <= chip.vmem.usable);
