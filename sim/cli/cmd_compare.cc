@@ -79,7 +79,10 @@ std::unique_ptr<explain::Run> MakeRun(Session& session, const Arguments& argumen
   run->summary = std::move(result->summary);
   run->timeline = std::move(result->timeline);
   run->summary.input = side.input;
-  if (result->limit_reached) code = kExitLimit;
+  if (result->limit_reached) {
+    result->limit.message = fmt::format("{}: {}: its side of the comparison is incomplete", run->label, result->limit.message);
+    code = session.Fail(result->limit, kExitLimit);
+  }
   return run;
 }
 
@@ -117,9 +120,7 @@ ExitCode RunCompare(Session& session, const Arguments& arguments) {
     session.console.Say(1, "picture: " + arguments.Get("output"));
   }
   if (interrupt.requested()) return kExitInterrupted;
-  if (code == kExitLimit) {
-    return session.Fail(Error("the limit of events (run.max_events) was reached: the comparison is incomplete"), kExitLimit);
-  }
+  if (code == kExitLimit) return code;
   if (limit && 100 * comparison.slowdown > *limit) {
     return session.Fail(Error(fmt::format("B is {:.1f}% slower than A, more than the {}% allowed", 100 * comparison.slowdown, *limit)), kExitCheckFailed);
   }

@@ -105,12 +105,8 @@ ExitCode RunRun(Session& session, const Arguments& arguments) {
     return kExitInterrupted;
   }
   if (result->limit_reached) {
-    return session.Fail(
-        Error(fmt::format("the limit of {} events (run.max_events) was reached at {}: the result is "
-                          "incomplete",
-                          prepared->chip.config.run.max_events, FormatDuration(run.summary.makespan_ps)),
-              "--set run.max_events=0 removes the limit"),
-        kExitLimit);
+    result->limit.message += ": the result is incomplete";
+    return session.Fail(result->limit, kExitLimit);
   }
   return kExitDone;
 }

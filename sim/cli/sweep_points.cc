@@ -434,7 +434,7 @@ sweep::PointResult SweepPoints::Run(std::size_t point) {
     if (!run.ok()) {
       result.status = StatusOf(run.errors());
     } else if (run->limit_reached) {
-      result.status = fmt::format("the limit of {} events (run.max_events) was reached", prepared.chip.config.run.max_events);
+      result.status = StatusOf({run->limit});
     } else {
       result = Figures(run->summary);
     }

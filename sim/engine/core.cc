@@ -149,7 +149,7 @@ Core::Next Core::RunAction() {
       pending_bundles_ += action_.bundles;
       pending_accesses_ += action_.loads + action_.stores;
       break;
-    case Action::Kind::kStep: recorder_.Step(); break;
+    case Action::Kind::kStep: recorder_.Step(Now(), pending_cycles_); break;
     case Action::Kind::kIssue: next = Issue(); break;
     case Action::Kind::kWait: next = Wait(); break;
     case Action::Kind::kFlag: {

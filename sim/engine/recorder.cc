@@ -2,6 +2,7 @@
 #include "sim/engine/recorder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/base/result.h"
 
@@ -15,7 +16,8 @@ using timeline::Stall;
 namespace {
 
 constexpr int kCoreTrack = 0;
-constexpr int kFirstDmaTrack = 1;
+constexpr int kStepTrack = 1;
+constexpr int kFirstDmaTrack = 2;
 constexpr std::size_t kNoSlice = static_cast<std::size_t>(-1);
 enum CounterIndex : std::size_t { kReadRate, kWriteRate, kVmem };
 
@@ -73,6 +75,7 @@ Recorder::Recorder(const plan::Program& program, const config::ChipConfig& chip,
     : program_(program), chip_(chip), record_(timeline) {
   for (const plan::Op& op : program.ops) ops_.push_back(Describe(op));
   timeline_.tracks.push_back({"core", timeline::TrackKind::kCore});
+  timeline_.tracks.push_back({"core steps", timeline::TrackKind::kSteps});
   for (int i = 0; i < std::max(1, chip.dma.threads); ++i) {
     timeline_.tracks.push_back({"dma " + std::to_string(i), timeline::TrackKind::kDmaQueue});
   }
@@ -108,6 +111,7 @@ void Recorder::OpBegin(int op, Picos now) {
 
 void Recorder::OpEnd(Picos now) {
   FlushWaits(computed_);
+  EndStep(now);
   OpSummary& summary = current();
   summary.end_ps = std::max(summary.end_ps, now);
   summary.busy_ps += now - op_start_;
@@ -115,7 +119,25 @@ void Recorder::OpEnd(Picos now) {
   op_ = -1;
 }
 
-void Recorder::Step() { ++current().steps; }
+void Recorder::EndStep(Picos now) {
+  steps_ahead_.clear();
+  if (step_start_ < 0) return;
+  Slice slice = CoreSlice("step", step_start_, now);
+  slice.track = kStepTrack;
+  step_start_ = -1;
+  if (now > slice.start) AddSlice(std::move(slice));
+}
+
+void Recorder::Step(Picos now, Cycles cycles) {
+  ++current().steps;
+  if (!record_) return;
+  if (cycles > 0) {
+    steps_ahead_.push_back(cycles);
+    return;
+  }
+  EndStep(now);
+  step_start_ = now;
+}
 
 void Recorder::Compute(Picos start, Picos end, Cycles cycles, Cycles bundles) {
   OpSummary& op = current();
@@ -123,6 +145,13 @@ void Recorder::Compute(Picos start, Picos end, Cycles cycles, Cycles bundles) {
   op.bundles += bundles;
   const Picos own = std::min(chip_.CyclesToPicos(cycles), end - start);
   op.stall_ps.other += end - start - own;
+  // Time lost to VMEM contention is spread evenly.
+  for (Cycles before : std::exchange(steps_ahead_, {})) {
+    const double share = static_cast<double>(before) / static_cast<double>(std::max<Cycles>(cycles, 1));
+    const Picos begin = start + static_cast<Picos>(static_cast<double>(end - start) * std::min(share, 1.0));
+    EndStep(begin);
+    step_start_ = begin;
+  }
   if (cycles == 0) return;
   FlushWaits(false);
   computed_ = true;
@@ -241,6 +270,7 @@ timeline::Summary Recorder::TakeSummary(Picos end) {
       op.slots = report->slot_use;
       op.steps = report->iterations * op.executions;
     }
+    op.flops = program_.ops[static_cast<std::size_t>(&op - ops_.data())].flops * static_cast<double>(op.executions);
     op.bound = BoundOf(op, summary.hbm_peak_bytes_per_second, chip_);
     if (op.unmodelled) {
       guessed += op.busy_ps;

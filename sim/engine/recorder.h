@@ -19,7 +19,8 @@ class Recorder {
   // Core: ops, in time order, never nested.
   void OpBegin(int op, Picos now);
   void OpEnd(Picos now);
-  void Step();
+  /// A grid step begins `cycles` after the end of the last compute: their time is not known yet.
+  void Step(Picos now, Cycles cycles);
   /// The core was busy with the current op; `cycles` of it are the op's own, the rest of the time
   /// was lost to VMEM contention.
   void Compute(Picos start, Picos end, Cycles cycles, Cycles bundles);
@@ -55,6 +56,8 @@ class Recorder {
   timeline::Slice CoreSlice(const char* kind, Picos start, Picos end) const;
   std::size_t AddSlice(timeline::Slice slice);
   void FlushWaits(bool draining);
+  /// Ends the slice of the running step.
+  void EndStep(Picos now);
   void AddPoint(timeline::Counter& counter, Picos now, double value);
 
   const plan::Program& program_;
@@ -64,6 +67,8 @@ class Recorder {
   std::vector<timeline::OpSummary> ops_;
   int op_ = -1;
   Picos op_start_ = 0;
+  std::vector<Cycles> steps_ahead_;        ///< Steps that begin inside the compute that is not booked yet.
+  Picos step_start_ = -1;                  ///< Of the running step; -1: none.
   bool computed_ = false;                  ///< The current op has computed since it began.
   std::vector<PendingWait> waits_;         ///< Since the last compute: drain, if none follows.
   Bytes read_bytes_ = 0, write_bytes_ = 0;

@@ -32,14 +32,18 @@ Result<RunResult> Simulate(const plan::Program& program, const config::ChipConfi
 
   const Picos end = Now();
   const bool stopped = core.limit_reached() || (options.interrupted && options.interrupted->load());
-  if (!core.finished() && !stopped) {
-    return Error(fmt::format("the program deadlocks at {}: {}", FormatDuration(end), core.Blocked()));
-  }
   if (!core.failure().empty()) return Error(core.failure());
-  if (!core.finished()) core.Abandon();
-
   RunResult result;
   result.limit_reached = core.limit_reached();
+  if (core.limit_reached()) {
+    result.limit = Error(fmt::format("the limit of {} events (run.max_events) was reached at {}", chip.run.max_events, FormatDuration(end)),
+                         "--set run.max_events=0 removes the limit");
+  } else if (!core.finished() && !stopped) {
+    result.limit_reached = true;
+    result.limit = Error(fmt::format("the program deadlocks at {}: {}", FormatDuration(end), core.Blocked()));
+  }
+  if (!core.finished()) core.Abandon();
+
   result.summary = recorder.TakeSummary(end);
   result.summary.complete = core.finished();
   result.summary.vmem_peak_bytes = vmem.peak();

@@ -23,11 +23,13 @@ struct SimulateOptions {
 struct RunResult {
   timeline::Summary summary;     ///< input, version and plan text are the caller's to fill.
   timeline::Timeline timeline;
-  bool limit_reached = false;    ///< `run.max_events` exceeded (exit code 5).
+  bool limit_reached = false;    ///< `run.max_events` exceeded, or a deadlock (exit code 5); the summary is not complete.
+  Diagnostic limit;              ///< Which limit, and what to do about it.
 };
 
 /// Replays `program` on `chip`. One kernel of SystemC lives for the duration of the call.
-/// Errors: VMEM over capacity (names who holds what), HBM over capacity, deadlock.
+/// A program that deadlocks ends there, with what it did until then.
+/// Errors: VMEM over capacity (names who holds what), HBM over capacity, a kernel that cannot go on.
 Result<RunResult> Simulate(const plan::Program& program, const config::ChipConfig& chip,
                            const SimulateOptions& options);
 

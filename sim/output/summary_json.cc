@@ -44,6 +44,7 @@ void VisitOp(Self& op, Visit&& visit) {
   visit("compute_cycles", op.compute_cycles);
   visit("compute_source", op.compute_source);
   visit("bundles", op.bundles);
+  visit("flops", op.flops);
   visit("slots", op.slots);
   visit("stall_ps", op.stall_ps);
   visit("bound", op.bound);
@@ -221,6 +222,7 @@ std::string SummaryJson(const Summary& s, const JsonOptions& options) {
     VisitOp(op, Writer{item});
     if (!op.unmodelled) item.erase("why");
     if (op.slots.empty()) item.erase("slots");
+    if (op.flops == 0) item.erase("flops");
     ops.push_back(std::move(item));
   }
   if (options.buffers) root["buffers"] = Buffers(s);

@@ -21,6 +21,8 @@ using timeline::Timeline;
 using timeline::TrackKind;
 namespace pb = spillway::xplane;
 
+constexpr double kLargestInt = 9.2e18;   // Below 2^63.
+
 class Plane {
  public:
   explicit Plane(const RunData& run) : run_(run), t_(run.timeline), plane_(*space_.add_planes()) {
@@ -118,6 +120,7 @@ class Plane {
     if (!op.op_name.empty()) AddStat(metadata, "tf_op", op.op_name);
     if (op.op_class == "async") return;  // returns before its bytes have moved: XProf would show absurd rates
     AddStat(metadata, "bytes_accessed", op.hbm_read_bytes / n + op.hbm_write_bytes / n);
+    if (op.flops > 0) AddStat(metadata, "flops", static_cast<std::int64_t>(std::min(op.flops / static_cast<double>(n), kLargestInt)));
   }
 
   // XProf's own words for the common fusions.

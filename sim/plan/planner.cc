@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "sim/hlo/attributes.h"
+#include "sim/hlo/flops.h"
 #include "sim/plan/aliasing.h"
 #include "sim/plan/async.h"
 #include "sim/plan/kernel.h"
@@ -215,6 +216,7 @@ class Planner {
     entry.compute_source = kernel->cost.total_cycles > 0 ? ComputeSource::kModel : ComputeSource::kNone;
     entry.scoped_vmem = kernel->scoped_vmem;
     entry.error_band = kernel->cost.error_band;
+    entry.flops = hlo::Flops(instruction);
     if (auto config = hlo::BackendConfigOf(instruction); config && config->window) {
       entry.estimated_cycles = config->window->estimated_cycles;
     }

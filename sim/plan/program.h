@@ -107,6 +107,7 @@ struct Op {
                                    ///< kernel takes them (tuples flattened); -1: no memory of its own.
   std::shared_ptr<KernelReport> report;  ///< Filled by its source when a run ends it; may be null.
   double error_band = 0;           ///< Relative error of compute cycles by cross-validation; 0 unknown.
+  double flops = 0;                ///< Arithmetic operations of one execution (hlo::Flops); 0: none, or unknown.
 };
 
 /// Schedule entries. A program is a list of these, nested in loops.

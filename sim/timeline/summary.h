@@ -33,6 +33,7 @@ struct OpSummary {
   std::string why;                     ///< Reason if unmodelled.
   double error_band = 0;
   Bytes scoped_vmem_bytes = 0;
+  double flops = 0;                    ///< Arithmetic operations of all executions; 0: none, or unknown.
   std::map<std::string, double> slots;  ///< With bundles: share of each unit's slots in use, 0..1.
 };
 

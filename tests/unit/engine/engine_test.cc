@@ -244,10 +244,13 @@ TEST_CASE("HBM over capacity is an error") {
   CHECK(!Simulate(program, test::SmallChip(), {}).ok());
 }
 
-TEST_CASE("a wait that nothing ends is a deadlock, not a hang") {
-  const Result<RunResult> result = Simulate(MakeProgram(1, {Kernel(0, {Wait(3, 64)})}), test::SmallChip(), {});
-  REQUIRE(!result.ok());
-  CHECK_THAT(result.errors()[0].message, Catch::Contains("deadlocks") && Catch::Contains("op0"));
+TEST_CASE("a wait that nothing ends is a deadlock: the run ends there") {
+  const RunResult run = Run(MakeProgram(2, {Kernel(0, {Compute(100)}), Kernel(1, {Compute(50), Wait(3, 64)})}), test::SmallChip());
+  CHECK(run.limit_reached);
+  CHECK_THAT(run.limit.message, Catch::Contains("deadlocks at 150.0 ns") && Catch::Contains("op1") && Catch::Contains("sync flag 3"));
+  CHECK(!run.summary.complete);
+  CHECK(run.summary.makespan_ps == 150'000);
+  CHECK(run.summary.ops[0].compute_cycles == 100);
 }
 
 TEST_CASE("run.max_events stops a run and says so") {
@@ -259,7 +262,37 @@ TEST_CASE("run.max_events stops a run and says so") {
   loop.body = {Kernel(0, {Compute(1)})};
   const RunResult run = Run(MakeProgram(1, {loop}), chip);
   CHECK(run.limit_reached);
+  CHECK_THAT(run.limit.message, Catch::Contains("50 events"));
   CHECK(!run.summary.complete);
+}
+
+std::vector<timeline::Slice> StepsOf(const RunResult& run) {
+  std::vector<timeline::Slice> steps;
+  for (const timeline::Slice& slice : run.timeline.slices) {
+    if (run.timeline.tracks[static_cast<std::size_t>(slice.track)].kind == timeline::TrackKind::kSteps) steps.push_back(slice);
+  }
+  return steps;
+}
+
+TEST_CASE("grid steps are slices of their own track") {
+  plan::Action step;
+  step.kind = plan::Action::Kind::kStep;
+  // The second step begins in the middle of a compute that the engine books at its end.
+  const RunResult run = Run(MakeProgram(2, {Kernel(0, {Compute(10), step, Compute(100), step, Compute(50), Issue(Read(3200), 0), Wait(0, 3200)}),
+                                            Kernel(1, {step, Compute(7)})}),
+                            test::SmallChip());
+  CHECK(run.timeline.tracks[1].name == "core steps");
+  const std::vector<timeline::Slice> steps = StepsOf(run);
+  REQUIRE(steps.size() == 3);
+  for (const timeline::Slice& slice : steps) CHECK(slice.kind == "step");
+  CHECK(steps[0].op == 0);
+  CHECK(steps[0].start == 10'000);
+  CHECK(steps[0].end == 110'000);
+  CHECK(steps[1].start == 110'000);
+  CHECK(steps[1].end == run.summary.ops[0].end_ps);
+  CHECK(steps[2].op == 1);
+  CHECK(steps[2].end - steps[2].start == 7'000);
+  CHECK(run.summary.ops[0].steps == 2);
 }
 
 TEST_CASE("an interrupt stops a run and leaves what there is") {
