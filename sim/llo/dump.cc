@@ -2,8 +2,12 @@
 #include "sim/llo/dump.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <set>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,6 +22,7 @@ constexpr std::string_view kBundlesSuffix = "-final_bundles.txt";
 constexpr std::string_view kUtilizationSuffix = "-final_hlo-static-per-bundle-utilization.txt";
 constexpr std::string_view kDeduplicationSuffix = "-deduplication-map.txt";
 constexpr std::string_view kProgram = "TLP";
+constexpr std::size_t kMaxThreads = 8;
 
 bool IsDigits(std::string_view text) {
   return !text.empty() &&
@@ -101,6 +106,14 @@ std::map<std::string, std::string> ReadDuplicates(const std::string& path) {
   return duplicates;
 }
 
+Result<std::shared_ptr<const Kernel>> ReadKernel(const std::string& path, DecodeOptions options) {
+  const Result<std::string> text = ReadFile(path);
+  if (!text.ok()) return text.errors();
+  Result<Kernel> kernel = Kernel::Parse(*text, path, options);
+  if (!kernel.ok()) return kernel.errors();
+  return std::shared_ptr<const Kernel>(std::make_shared<const Kernel>(std::move(*kernel)));
+}
+
 struct Module {
   std::vector<FileName> files;
 };
@@ -174,47 +187,86 @@ Result<Dump> Dump::Open(const std::string& directory, const std::vector<std::str
     (file.kind == FileKind::kBundles ? entry.bundles : entry.utilization) = file.path;
   }
   for (auto& [op, entry] : kernels) {
-    if (op.front() != '<') dump.kernels_.push_back(std::move(entry));
+    if (op.front() == '<') continue;
+    if (!entry.bundles.empty()) dump.without_clones_.emplace(WithoutClones(op), op);
+    dump.kernels_.push_back(std::move(entry));
   }
   return dump;
 }
 
+const KernelFiles* Dump::Find(const std::string& name) const {
+  const auto before = [](const KernelFiles& entry, const std::string& op) { return entry.op < op; };
+  const auto found = std::lower_bound(kernels_.begin(), kernels_.end(), name, before);
+  return found != kernels_.end() && found->op == name ? &*found : nullptr;
+}
+
 std::string Dump::Resolve(const std::string& op) const {
-  auto has = [this](const std::string& name) {
-    return std::any_of(kernels_.begin(), kernels_.end(), [&](const KernelFiles& entry) {
-      return entry.op == name && !entry.bundles.empty();
-    });
+  const auto has = [this](const std::string& name) {
+    const KernelFiles* files = Find(name);
+    return files != nullptr && !files->bundles.empty();
   };
-  std::string bare = WithoutClones(op);
-  for (const std::string& name : {op, bare}) {
-    if (has(name)) return name;
-    auto shared = duplicates_.find(name);
+  const std::string bare = WithoutClones(op);
+  for (const std::string* name : {&op, &bare}) {
+    if (has(*name)) return *name;
+    const auto shared = duplicates_.find(*name);
     if (shared != duplicates_.end() && has(shared->second)) return shared->second;
   }
-  for (const KernelFiles& entry : kernels_) {
-    if (!entry.bundles.empty() && WithoutClones(entry.op) == bare) return entry.op;
-  }
-  return {};
+  const auto clone = without_clones_.find(bare);
+  return clone != without_clones_.end() ? clone->second : std::string();
 }
 
 Result<std::shared_ptr<const Kernel>> Dump::LoadFile(const std::string& path) const {
   auto cached = cache_.find(path);
   if (cached != cache_.end()) return cached->second;
-  Result<std::string> text = ReadFile(path);
-  if (!text.ok()) return text.errors();
-  Result<Kernel> kernel = Kernel::Parse(*text, path, options_);
-  if (!kernel.ok()) return kernel.errors();
-  auto shared = std::make_shared<const Kernel>(std::move(*kernel));
-  cache_[path] = shared;
-  return std::shared_ptr<const Kernel>(shared);
+  Result<std::shared_ptr<const Kernel>> kernel = ReadKernel(path, options_);
+  if (kernel.ok()) cache_[path] = *kernel;
+  return kernel;
+}
+
+// Empty if there are no bundles of `op`.
+std::string Dump::PathOf(const std::string& op) const {
+  const KernelFiles* files = Find(Resolve(op));
+  return files != nullptr ? files->bundles : std::string();
 }
 
 Result<std::shared_ptr<const Kernel>> Dump::Load(const std::string& op) const {
-  std::string name = Resolve(op);
-  for (const KernelFiles& entry : kernels_) {
-    if (!name.empty() && entry.op == name) return LoadFile(entry.bundles);
-  }
+  const std::string path = PathOf(op);
+  if (!path.empty()) return LoadFile(path);
   return Error(fmt::format("no bundles of `{}` in {}", op, directory_));
+}
+
+void Dump::Preload(const std::vector<std::string>& ops) const {
+  std::map<std::string, std::shared_ptr<const Kernel>> wanted;
+  for (const std::string& op : ops) {
+    std::string path = PathOf(op);
+    if (!path.empty() && cache_.count(path) == 0) wanted.emplace(std::move(path), nullptr);
+  }
+  std::vector<std::pair<std::uintmax_t, decltype(wanted)::iterator>> files;
+  for (auto it = wanted.begin(); it != wanted.end(); ++it) {
+    std::error_code ignored;
+    files.emplace_back(std::filesystem::file_size(it->first, ignored), it);
+  }
+  // The largest first: the threads then end at about the same time.
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < files.size(); i = next++) {
+      Result<std::shared_ptr<const Kernel>> kernel = ReadKernel(files[i].second->first, options_);
+      if (kernel.ok()) files[i].second->second = std::move(*kernel);
+    }
+  };
+  std::vector<std::thread> helpers;
+  const std::size_t cores = std::min<std::size_t>({std::thread::hardware_concurrency(), files.size(), kMaxThreads});
+  try {
+    while (helpers.size() + 1 < cores) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads to be had: this one does what is left.
+  }
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  for (auto& [path, kernel] : wanted) {
+    if (kernel != nullptr) cache_[path] = std::move(kernel);
+  }
 }
 
 Result<std::shared_ptr<const Kernel>> Dump::LoadProgram() const {
@@ -223,21 +275,19 @@ Result<std::shared_ptr<const Kernel>> Dump::LoadProgram() const {
 }
 
 Result<Utilization> Dump::LoadUtilization(const std::string& op, const Kernel& kernel) const {
-  std::string name = Resolve(op);
-  for (const KernelFiles& entry : kernels_) {
-    if (name.empty() || entry.op != name || entry.utilization.empty()) continue;
-    Result<std::string> text = ReadFile(entry.utilization);
-    if (!text.ok()) return text.errors();
-    Result<Utilization> table = Utilization::Parse(*text, entry.utilization);
-    if (table.ok() && static_cast<std::int64_t>(table->use.size()) != kernel.bundle_count()) {
-      Diagnostic error =
-          Error(fmt::format("{} rows for {} bundles", table->use.size(), kernel.bundle_count()));
-      error.file = entry.utilization;
-      return error;
-    }
-    return table;
+  const KernelFiles* files = Find(Resolve(op));
+  if (files == nullptr || files->utilization.empty()) {
+    return Error(fmt::format("no utilisation table of `{}` in {}", op, directory_));
   }
-  return Error(fmt::format("no utilisation table of `{}` in {}", op, directory_));
+  const Result<std::string> text = ReadFile(files->utilization);
+  if (!text.ok()) return text.errors();
+  Result<Utilization> table = Utilization::Parse(*text, files->utilization);
+  if (table.ok() && static_cast<std::int64_t>(table->use.size()) != kernel.bundle_count()) {
+    Diagnostic error = Error(fmt::format("{} rows for {} bundles", table->use.size(), kernel.bundle_count()));
+    error.file = files->utilization;
+    return error;
+  }
+  return table;
 }
 
 std::vector<std::string> Dump::Missing(const std::vector<std::string>& ops) const {

@@ -42,6 +42,8 @@ class Dump {
   std::string Resolve(const std::string& op) const;
   /// Parsed bundles of `op` (after Resolve). Errors: no file, unreadable, not a bundle listing.
   Result<std::shared_ptr<const Kernel>> Load(const std::string& op) const;
+  /// Loads the kernels of `ops` at once, one thread a core; Load then has them. What cannot be read is left to it.
+  void Preload(const std::vector<std::string>& ops) const;
   /// The top-level program.
   Result<std::shared_ptr<const Kernel>> LoadProgram() const;
   /// Slot use of each bundle. Errors: no file, unreadable, other number of bundles than `kernel`.
@@ -51,6 +53,9 @@ class Dump {
 
  private:
   Result<std::shared_ptr<const Kernel>> LoadFile(const std::string& path) const;
+  /// Null if there are no files of that very name.
+  const KernelFiles* Find(const std::string& name) const;
+  std::string PathOf(const std::string& op) const;
 
   std::string directory_;
   DecodeOptions options_;
@@ -58,6 +63,7 @@ class Dump {
   std::vector<KernelFiles> kernels_;
   KernelFiles program_;
   std::map<std::string, std::string> duplicates_;   ///< Op to the op whose code it shares.
+  std::map<std::string, std::string> without_clones_;  ///< Name without `.clone` suffixes to the first such op.
   mutable std::map<std::string, std::shared_ptr<const Kernel>> cache_;
 };
 

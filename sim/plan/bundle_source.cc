@@ -252,7 +252,12 @@ BundleTotals DryRun(const llo::Kernel& kernel, const llo::MachineOptions& option
 void AttachBundles(Program& program, const llo::Dump& dump, const config::ChipConfig& chip) {
   const auto buffers = std::make_shared<const std::vector<Buffer>>(program.buffers);
   const auto index = std::make_shared<const AddressIndex>(*buffers);
-  std::vector<std::string> missing;
+  std::vector<std::string> missing, compiled;
+  ForEachKernel(program.items, [&](Item& item) {
+    const Op& op = program.ops[static_cast<std::size_t>(item.op)];
+    if (op.as_compiled) compiled.push_back(op.name);
+  });
+  dump.Preload(compiled);
   ForEachKernel(program.items, [&](Item& item) {
     Op& op = program.ops[static_cast<std::size_t>(item.op)];
     if (!op.as_compiled) return;

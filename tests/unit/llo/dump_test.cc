@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <catch2/catch.hpp>
 #include <unistd.h>
@@ -65,6 +66,31 @@ TEST_CASE("kernels are found by op name, shared and cloned code included", "[llo
   Result<Utilization> table = dump->LoadUtilization("fusion.2", **kernel);
   REQUIRE(!table.ok());
   CHECK(table.errors()[0].message == "2 rows for 1 bundles");
+}
+
+TEST_CASE("preloaded kernels are those that loading gives; a broken one still says why", "[llo]") {
+  TemporaryDump files;
+  std::vector<std::string> ops;
+  for (int i = 0; i < 20; ++i) {
+    std::string text;
+    for (int b = 0; b <= i; ++b) text += "     " + std::to_string(b) + "   :  { %s1_s0 = smov 1 }\n";
+    ops.push_back("fusion." + std::to_string(i));
+    files.Write(ops.back() + "-03-final_bundles.txt", i == 7 ? "no bundles\n" : text);
+  }
+  Result<Dump> dump = Dump::Open(files.path());
+  REQUIRE(dump.ok());
+  ops.push_back("fusion.3.clone");
+  ops.push_back("nowhere");
+  dump->Preload(ops);
+  for (const std::string& op : ops) fs::remove(files.path() + "/" + op + "-03-final_bundles.txt");
+  files.Write("fusion.7-03-final_bundles.txt", "no bundles\n");
+  for (int i = 0; i < 20; ++i) {
+    Result<std::shared_ptr<const Kernel>> kernel = dump->Load(ops[static_cast<std::size_t>(i)]);
+    CHECK(kernel.ok() == (i != 7));
+    if (kernel.ok()) CHECK((*kernel)->bundle_count() == i + 1);
+    else CHECK(kernel.errors()[0].message == "no bundles in this file");
+  }
+  CHECK(dump->Load("fusion.3.clone")->get() == dump->Load("fusion.3")->get());
 }
 
 TEST_CASE("of several modules in one directory the one that holds the ops is taken", "[llo]") {
