@@ -20,7 +20,13 @@ std::string UsageLine(const Command& command);
 /// "-o, --output DIR", as help and docs/cli.md write it.
 std::string OptionTerm(const Option& option);
 
-/// Completion script of bash.
+/// Completion scripts. Names of workloads, chips and formats are asked of the program when they are needed.
 std::string BashCompletion(const std::vector<Command>& commands);
+std::string ZshCompletion(const std::vector<Command>& commands);
+std::string FishCompletion(const std::vector<Command>& commands);
+
+/// spillway(1), in the man macros of roff; and spillway-NAME(1).
+std::string ManPage(const std::vector<Command>& commands);
+std::string ManPage(const Command& command);
 
 }  // namespace spillway::cli

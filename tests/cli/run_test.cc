@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tests/cli/process.h"
 
@@ -219,6 +220,48 @@ TEST_CASE("bash completes commands, options and values") {
   CHECK(complete("spillway --color n") == "never\n");
   CHECK_THAT(complete("spillway run x --c"),
              Contains("--chip") && Contains("--config") && Contains("--color"));
+}
+
+/// Whether the shell is there and reads the file without complaint; nothing if it is not there.
+std::optional<bool> Parses(const std::string& shell, const std::string& file) {
+  if (std::system(("command -v " + shell + " > /dev/null 2>&1").c_str()) != 0) return std::nullopt;
+  return std::system((shell + " -n " + file).c_str()) == 0;
+}
+
+TEST_CASE("every shell completes every command and option") {
+  TemporaryDirectory directory;
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    const std::string script = Run({"completion", shell}).out;
+    INFO(shell);
+    for (const std::string command : {"run", "inspect", "explain", "compare", "sweep", "merge", "check", "export", "report", "list", "help", "completion"}) {
+      CHECK_THAT(script, Contains(command));
+    }
+    for (const std::string option : {"chip", "plan", "set", "fail-above", "no-replay", "shard", "color", "log-file"}) {
+      CHECK_THAT(script, Contains((shell == "fish" ? "-l " : "--") + option));
+    }
+    const std::optional<bool> parses = Parses(shell, directory.Write("script", script));
+    if (!parses) WARN(shell << " is not installed: its script is not parsed");
+    CHECK(parses.value_or(true));
+  }
+}
+
+TEST_CASE("man pages name every option, and groff has nothing to complain of") {
+  const bool groff = std::system("command -v groff > /dev/null 2>&1") == 0;
+  if (!groff) WARN("groff is not installed: man pages are not formatted");
+  TemporaryDirectory directory;
+  const std::string main = Run({"help", "--format", "man"}).out;
+  CHECK_THAT(main, Contains(".SH EXIT STATUS") && Contains("\\-\\-log\\-file"));
+  for (const std::string command : {"", "run", "sweep", "explain", "completion"}) {
+    INFO(command);
+    const std::string page = command.empty() ? main : Run({"help", command, "--format", "man"}).out;
+    CHECK_THAT(page, Contains(".TH \"") && Contains(".SH NAME"));
+    CHECK_THAT(main, Contains("spillway\\-" + command));
+    if (!groff) continue;
+    const std::string file = directory.Write("page.1", page);
+    CHECK(std::system(("groff -man -Tutf8 -ww -z " + file + " > " + directory.File("said") + " 2>&1").c_str()) == 0);
+    CHECK(Slurp(directory.File("said")).empty());
+  }
+  CHECK_THAT(Run({"help", "explain", "--format", "man"}).out, Contains("\\-\\-no\\-replay"));
 }
 
 TEST_CASE("Ctrl-C before the replay ends the process at once") {
