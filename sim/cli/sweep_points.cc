@@ -266,7 +266,9 @@ Diagnostics SweepPoints::Load(std::size_t point) {
   if (loaded.prepared->input.rebind) {
     sweep::Digest digest;
     digest.Add(loaded.digest);
-    for (const hlo::Binding& b : loaded.prepared->input.rebind->bindings) digest.Add(fmt::format("{}={}", b.symbol, b.from));
+    for (const hlo::Binding& b : loaded.prepared->input.rebind->bindings) {
+      digest.Add(fmt::format("{}={} to {}", b.symbol, b.from, b.to));
+    }
     for (const auto& [name, dims] : loaded.prepared->input.rebind->dimensions) {
       digest.Add(fmt::format("{}:{}", name, fmt::join(dims, ",")));
     }
@@ -321,6 +323,7 @@ const Diagnostics& SweepPoints::ErrorsOf(std::size_t point) {
   const Request request = RequestOf(point);
   const LoadedInput& input = InputOf(request);
   if (input.prepared == nullptr) return it->second = input.errors;
+  if (!input.rewriting_errors.empty()) return it->second = input.rewriting_errors;
   const Result<plan::PlanChoice> plan = plan::ChoosePlan(request.plan.plan);
   if (!plan.ok()) return it->second = plan.errors();
   if (request.plan.llo && *request.plan.llo != "none" && !IsDirectory(*request.plan.llo)) {
@@ -359,17 +362,17 @@ Diagnostics SweepPoints::CheckValues() {
     for (const std::string& value : list_.axes[axis].values) {
       const std::vector<std::size_t>& mine = points[value];  // empty: excluded
       if (mine.empty() || std::any_of(mine.begin(), mine.end(), works)) continue;
-      const Diagnostic& why = ErrorsOf(mine.front()).front();
-      const std::string message = fmt::format("{}={}: {}", key, value, why.message);
+      Diagnostic why = ErrorsOf(mine.front()).front();
+      why.message = fmt::format("{}={}: {}", key, value, why.message);
       const config::YamlLocation at = PlaceOf(key);
       const bool in_file = at.source != nullptr && !at.source->file.empty();
-      errors.push_back(in_file ? config::ErrorAtNode(at, message, why.hint) : Error(message, why.hint));
+      errors.push_back(in_file ? config::ErrorAtNode(at, why.message, why.hint) : std::move(why));
     }
   }
   return errors;
 }
 
-double SweepPoints::BytesOf(const Request& request, const LoadedInput& input) {
+double SweepPoints::BytesOf(const Request& request, LoadedInput& input) {
   const std::string chip = request.input.chip.empty() ? input.prepared->input.chip : request.input.chip;
   const std::string key = fmt::format("{}\n{}\n{}", input.digest, chip, request.plan.plan);
   const auto [it, fresh] = bytes_.emplace(key, 0);
@@ -381,7 +384,11 @@ double SweepPoints::BytesOf(const Request& request, const LoadedInput& input) {
   PlanRequest plan = request.plan;
   plan.llo = "none";  // the bytes are the same, and the model is faster to walk through
   Diagnostics messages;
-  if (MakeProgram(plan, prepared, messages).ok()) it->second = BytesMoved(prepared.program.items);
+  if (const Status planned = MakeProgram(plan, prepared, messages); planned.ok()) {
+    it->second = BytesMoved(prepared.program.items);
+  } else if (prepared.input.module == nullptr) {
+    input.rewriting_errors = planned.errors();  // whatever the chip and the plan
+  }
   for (Diagnostic& message : messages) {
     const auto same = [&](const Diagnostic& d) { return d.message == message.message; };
     const bool known = std::any_of(rewriting_notes_.begin(), rewriting_notes_.end(), same);
@@ -396,7 +403,7 @@ double SweepPoints::Cost(std::size_t point) {
   // the HBM model is an order of magnitude slower.
   constexpr double kBytesOfSmallPoint = 64.0 * 1024 * 1024, kCommandLevel = 10;
   const Request request = RequestOf(point);
-  const LoadedInput& input = InputOf(request);
+  LoadedInput& input = InputOf(request);
   if (input.prepared == nullptr) return 1;
   bool command = false;
   for (const std::string& set : request.sets) {

@@ -33,8 +33,9 @@ class SweepPoints {
   /// Reads the input of a point, unless another point has it already. What is wrong with it is kept for Run;
   /// notes and warnings are returned.
   Diagnostics Load(std::size_t point);
-  /// Errors, one for each value of an axis with which no point can work: its input or chip cannot be loaded, there is
-  /// no such plan. If no point at all can: what is wrong with the first one. REQUIRES: Load of all points.
+  /// Errors, one for each value of an axis with which no point can work: its input cannot be loaded or rewritten,
+  /// there is no such plan or chip. If no point at all can work: what is wrong with the first one. REQUIRES: Load and Cost
+  /// of all points.
   Diagnostics CheckValues();
   std::size_t inputs_read() const { return inputs_.size(); }
 
@@ -63,6 +64,7 @@ class SweepPoints {
   struct LoadedInput {
     std::unique_ptr<Prepared> prepared;  // null: see `errors`
     Diagnostics errors;
+    Diagnostics rewriting_errors;        // it cannot be rewritten for the wanted size
     std::string digest;
   };
   struct BaseChip {
@@ -78,7 +80,7 @@ class SweepPoints {
   const BaseChip& BaseChipOf(const std::string& chip);
   const Diagnostics& ErrorsOf(std::size_t point);
   config::YamlLocation PlaceOf(const std::string& key) const;
-  double BytesOf(const Request& request, const LoadedInput& input);
+  double BytesOf(const Request& request, LoadedInput& input);
 
   const config::SweepConfig& sweep_;
   const sweep::PointList& list_;

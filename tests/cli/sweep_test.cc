@@ -403,6 +403,32 @@ TEST_CASE("a value that some points can use is no misuse") {
   CHECK_THAT(result.err, Contains("1 of 4 points have no result"));
 }
 
+TEST_CASE("a sweep over sizes that are rewritten says so for each of them") {
+  TemporaryDirectory directory;
+  const std::string workload = directory.Write(
+      "w.yaml", "schema: spillway.workload/1\nname: w\ndescription: softmax of rows\nsymbols:\n  S: {description: rows, values: [8192], "
+      "default: 8192}\nchips: [v6e]\nhlo: " SPILLWAY_SOURCE_DIR "/workloads/hlo/softmax.v6e.S8192.hlo.gz\nbind: {S: 8192}\n"
+      "dimensions: {x: [0]}\n");
+  const std::string out = directory.File("out");
+  const ProcessResult result =
+      Run({"sweep", workload, "--chip", "v6e", "--axis", "S=1024,2048", "--axis", "dma.read_latency=400ns,500ns", "-o", out});
+  CAPTURE(result.err);
+  CHECK(result.code == 0);
+  CHECK_THAT(result.err, Contains("from S=8192 to 1024") && Contains("from S=8192 to 2048"));
+  const auto rows = Rows(Slurp(out + "/sweep.csv"));
+  REQUIRE(rows.size() == 4);
+  CHECK(std::stoll(rows[2].at("hbm_read_bytes")) == 2 * std::stoll(rows[0].at("hbm_read_bytes")));
+  // A kernel in bytecode has no other size: refused before anything runs, with what to do.
+  const std::string flash = directory.Write(
+      "f.yaml", "schema: spillway.workload/1\nname: f\ndescription: flash\nsymbols:\n  S: {description: rows, values: [8192], "
+      "default: 8192}\nchips: [v6e]\nhlo: " SPILLWAY_SOURCE_DIR "/workloads/hlo/flash_attention.v6e.S8192.hlo.gz\nbind: {S: 8192}\n");
+  const ProcessResult refused = Run({"sweep", flash, "--chip", "v6e", "--axis", "S=4096,8192", "-o", directory.File("refused")});
+  CAPTURE(refused.err);
+  CHECK(refused.code == 3);
+  CHECK_THAT(refused.err, Contains("S8192.hlo.gz:") && Contains("S=4096: the custom kernel") && Contains("'spillway-capture'"));
+  CHECK_FALSE(std::filesystem::exists(directory.File("refused")));
+}
+
 TEST_CASE("a bad sweep file is bad input, with its lines") {
   TemporaryDirectory directory;
   const std::string spec = directory.Write("s.yaml",
