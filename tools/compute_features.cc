@@ -7,10 +7,12 @@
 
 #include "sim/base/file.h"
 #include "sim/compute/features.h"
+#include "sim/compute/mosaic_cost.h"
 #include "sim/compute/tile_cost.h"
 #include "sim/config/config_loader.h"
 #include "sim/hlo/attributes.h"
 #include "sim/hlo/module.h"
+#include "sim/llo/describe.h"
 #include "sim/llo/dump.h"
 #include "sim/plan/bundle_source.h"
 #include "sim/plan/kernel.h"
@@ -30,6 +32,20 @@ std::unique_ptr<llo::Dump> OpenDump(const std::string& directory, const hlo::Mod
   return std::make_unique<llo::Dump>(std::move(dump).value());
 }
 
+/// Executed bundles of an op, and the slots that they use where the dump tells.
+void AddBundles(const llo::Dump& dump, const std::string& op, const config::ChipConfig& chip, nlohmann::json& line) {
+  auto code = dump.Load(op);
+  if (!code.ok()) return;
+  plan::BundleTotals totals = plan::DryRun(*code.value(), plan::MachineOptionsOf(chip));
+  if (!totals.failure.empty()) return;
+  line["bundles"] = totals.bundles;
+  auto utilization = dump.LoadUtilization(op, *code.value());
+  if (!utilization.ok()) return;
+  for (const llo::SlotUse& slot : llo::Describe(*code.value(), plan::MachineOptionsOf(chip), &utilization.value()).slots) {
+    line["slots"][slot.slot] = slot.used;
+  }
+}
+
 void PrintOp(const std::string& file, const hlo::Computation& computation, const hlo::Instruction& instruction,
              const config::ChipConfig& chip, const llo::Dump* dump) {
   plan::KernelInputs inputs;
@@ -47,17 +63,22 @@ void PrintOp(const std::string& file, const hlo::Computation& computation, const
   line["unmodelled"] = features.unmodelled;
   line["why"] = features.why;
   line["coverage"] = features.coverage;
+  std::optional<compute::MosaicWork> work;
+  if (features.unmodelled) work = compute::MosaicWorkOf(instruction, mxu.rows, mxu.columns);
+  if (work) {
+    line["mosaic"] = true;
+    line["unmodelled"] = !work->why.empty();
+    line["why"] = work->why;
+    features.counts = work->counts;
+    features.steps = work->steps;
+  }
   line["counts"] = features.counts;
   line["cycles"] = kernel.cost.total_cycles;
   if (auto config = hlo::BackendConfigOf(instruction); config && config->window) {
     line["estimated_cycles"] = config->window->estimated_cycles;
   }
   if (dump != nullptr) {
-    auto code = dump->Load(std::string(instruction.name));
-    if (code.ok()) {
-      plan::BundleTotals totals = plan::DryRun(*code.value(), plan::MachineOptionsOf(chip));
-      if (totals.failure.empty()) line["bundles"] = totals.bundles;
-    }
+    AddBundles(*dump, std::string(instruction.name), chip, line);
   }
   std::printf("%s\n", line.dump().c_str());
 }

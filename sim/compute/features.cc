@@ -246,7 +246,7 @@ class Counter {
       }
       Add(node, Key("reduce.serial.sublanes", TypeClass(from.type)), registers / std::max(chains, 1.0));
     } else if (!matmul_ && (!lanes || sublanes || !fused_)) {
-      Add(node, "reduce.serial", registers);
+      Add(node, fused_ ? "reduce.serial" : "reduce.serial.alone", registers);
     }
     double outer = 1;
     for (int i = 2; i < from.rank(); ++i) {
@@ -285,16 +285,38 @@ class Counter {
     };
     if (opcode == Opcode::kReshape) {
       bool same = MinorLength(from, 0) == MinorLength(to, 0) && MinorLength(from, 1) == MinorLength(to, 1);
+      relayout_ = relayout_ || (!same && !fused_);
       return Add(node, same ? "copy." + bits : "reshape", registers);
     }
     relayout_ = true;
     if (from.rank() != to.rank() || from.rank() < 2) return Add(node, "copy." + bits, registers);
     bool lanes = source(0) == from.MinorDimension(0), sublanes = source(1) == from.MinorDimension(1);
     if (lanes && sublanes) return Add(node, "copy." + bits, registers);
-    // With one register of lanes, sublanes are a constant stride apart: one strided load takes eight.
-    bool strided = MinorLength(to, 0) <= kLanes;
-    if (lanes) return Add(node, (strided ? "transpose.strided." : "transpose.sublanes.") + bits, registers);
+    if (lanes) return SublaneTranspose(node, from, to);
     Add(node, "transpose." + bits, std::min(Registers(from), Registers(to)));
+    WindowCopies(node, from, to);
+  }
+
+  /// Sublanes change places with an outer dimension. A copy of its own loads them from memory, a fusion may shuffle registers.
+  void SublaneTranspose(const Node& node, const hlo::Shape& from, const hlo::Shape& to) {
+    std::string part = fused_ ? "" : "alone.", bits = std::to_string(hlo::ElementBits(to.type));
+    double columns = CeilDiv(MinorLength(to, 0), kLanes);
+    if (bits == "32") {
+      // One strided load takes four sublanes of one column of registers, fewer the wider the rows are (read from bundles).
+      double rows = static_cast<double>(hlo::GridOf(from).tile[from.MinorDimension(1)]);
+      return Add(node, "transpose.sublanes." + part + bits, Registers(to) * std::clamp(columns * rows / 4, 1.0, kSublanes));
+    }
+    Add(node, (columns <= 1 ? "transpose.strided." : "transpose.sublanes.") + part + bits, Registers(to));
+  }
+
+  /// A transposing copy works on windows of its own: an operand in VMEM is copied into them, and out of them a result
+  /// whose windows do not divide it (read from bundles: as many vector loads and stores more).
+  void WindowCopies(const Node& node, const hlo::Shape& from, const hlo::Shape& to) {
+    auto in_vmem = [](const hlo::Shape& shape) { return shape.has_layout && shape.layout.memory_space == 1; };
+    if (fused_ || features_.steps < 2) return;
+    bool ragged = features_.coverage > 1 || std::fmod(MinorLength(to, 0), kLanes) != 0;
+    double registers = (in_vmem(from) ? MemoryRegisters(from) : 0) + (in_vmem(to) && ragged ? MemoryRegisters(to) : 0);
+    Add(node, "copy.window", registers);
   }
 
   /// slice, pad, concatenate: free where pieces start at register borders, else a rotation a register.
@@ -398,7 +420,7 @@ class Counter {
     }
     double elements = moved.IsArray() && !hlo::IsUnbounded(moved) ? static_cast<double>(moved.ElementCount()) : 0;
     double rows = elements / std::max(slice, 1.0);
-    Add(node, "gather.rows", rows);
+    Add(node, scatter ? "scatter.rows" : "gather.rows", rows);
     Add(node, "gather", rows * CeilDiv(std::min(slice, MinorLength(moved, 0)), kLanes));
   }
 

@@ -98,6 +98,8 @@ class Counter {
       times_ = op.times;
       Count(*op.operation);
     }
+    // A step that multiplies waits once until the array has filled and drained: bodies do not overlap.
+    Add("step.mxu", matmul_times_);
     Add("step", schedule.steps);
     Add("kernel", 1);
     Add("step.stream", schedule.steps * static_cast<double>(body_.windows.size()));
@@ -392,6 +394,7 @@ class Counter {
     double issues = batch * deep * wide * Ceil(rows, packed / 2) / 2 * passes;
     if (contraction <= rows_ / 2 && lanes <= columns_ / 2) issues /= 2;
     AddTimes("matmul." + type, issues);
+    matmul_times_ = std::max(matmul_times_, times_);
     double pushes = held_transposed ? Ceil(lanes, packed) * Ceil(contraction, kLaneCount)
                                     : Ceil(contraction, packed) * Ceil(lanes, kLaneCount) * kLaneCount / columns_;
     AddTimes(held_transposed ? "push.transposed" : "push", pushes * batch * passes);
@@ -418,7 +421,7 @@ class Counter {
   }
 
   const hlo::MosaicBody& body_;
-  double rows_, columns_, times_ = 1;
+  double rows_, columns_, times_ = 1, matmul_times_ = 0;
   MosaicWork work_;
   std::map<int, std::vector<const MlirOperation*>> users_;
   std::set<int> same_lanes_, splats_;

@@ -3,7 +3,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/compute/tile_cost.h"
 #include "tests/support/mosaic_samples.h"
+#include "tests/support/test_chip.h"
 
 namespace spillway::compute {
 namespace {
@@ -26,6 +28,7 @@ TEST_CASE("a Pallas matmul counts branches as often as they are taken") {
   CHECK(work.matmul);
   CHECK(work.counts["matmul.bf16"] == steps * 256 / 16);
   CHECK(work.counts["push"] == steps * 128 / 16);
+  CHECK(work.counts["step.mxu"] == steps);
   CHECK(work.counts["pop.result"] == steps * tile);
   CHECK(work.counts["add.f32"] == steps * tile);
   CHECK(work.counts["store.32"] == (steps + ends) * tile);
@@ -52,6 +55,20 @@ TEST_CASE("plain elementwise Pallas bodies") {
   CHECK_FALSE(grouped.matmul);
   CHECK(WorkOf("prefetch").counts["add.f32"] == 16);
   CHECK(WorkOf("manual").counts["multiply.f32"] == 8);
+}
+
+TEST_CASE("a Mosaic kernel has an error band of its own") {
+  auto sample = test::ReadMosaicSample(test::MosaicData("matmul.hlo.gz"));
+  config::ChipConfig chip = test::SmallChip();
+  chip.core.error_band = {{"matmul", 0.1}, {"custom", 0.3}};
+  chip.core.op_slots = {{"elementwise", {{"valu", 1}}}};
+  chip.core.matmul_latency = {{"bf16", 0}};
+  KernelCost cost = CostOf(*sample.kernel, chip, 1);
+  CHECK_FALSE(cost.unmodelled);
+  CHECK(cost.error_class == "custom");
+  CHECK(cost.error_band == 0.3);
+  chip.core.matmul_latency = {{"bf16", 50}};   // 16 steps, each with a matmul.
+  CHECK(CostOf(*sample.kernel, chip, 1).bundles == cost.bundles + 16 * 50);
 }
 
 TEST_CASE("no Mosaic body, no work") {
