@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "sim/base/result.h"
-#include "sim/engine/time.h"
 
 namespace spillway::engine {
 
@@ -19,18 +18,8 @@ void Hbm::Start(const model::Access& access, HbmClient& client, int tag) {
   // Completions of this very moment come first, whatever order the kernel runs processes in.
   Catchup();
   const int id = model_->Start(Now(), access);
-  pending_.emplace(id, Pending{&client, tag, access.bytes()});
-  in_progress_ += access.bytes();
+  pending_.emplace(id, Pending{&client, tag});
   Reschedule();
-}
-
-double Hbm::MovedBytes() {
-  const Picos now = Now();
-  moved_ += (read_rate_ + write_rate_) * static_cast<double>(now - integrated_until_) / 1e12;
-  integrated_until_ = now;
-  // Rates are averages of the model: what has completed and what cannot have moved yet bound their sum.
-  moved_ = std::clamp(moved_, static_cast<double>(completed_), static_cast<double>(completed_ + in_progress_));
-  return moved_;
 }
 
 void Hbm::Wake() {
@@ -49,17 +38,12 @@ void Hbm::Catchup() {
     SPILLWAY_CHECK(it != pending_.end());
     const Pending pending = it->second;
     pending_.erase(it);
-    completed_ += pending.bytes;
-    in_progress_ -= pending.bytes;
     pending.client->OnHbmDone(pending.tag);
   }
 }
 
 void Hbm::Reschedule() {
-  MovedBytes();
-  read_rate_ = model_->ReadRate();
-  write_rate_ = model_->WriteRate();
-  recorder_.HbmRates(Now(), read_rate_, write_rate_);
+  recorder_.HbmRates(Now(), model_->ReadRate(), model_->WriteRate());
   recorder_.HbmBusy(Now(), !pending_.empty());
   event_.cancel();
   const Picos next = model_->NextEvent();

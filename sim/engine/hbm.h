@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/engine/recorder.h"
+#include "sim/engine/time.h"
 #include "sim/model/memory_system.h"
 
 namespace spillway::engine {
@@ -24,28 +25,24 @@ class HbmInterface : public virtual sc_core::sc_interface {
  public:
   /// Starts an access now; `client` hears of its end with `tag`.
   virtual void Start(const model::Access& access, HbmClient& client, int tag) = 0;
-  /// Bytes that have crossed the buses so far, accesses in progress included.
+  /// Bytes that have crossed the buses or are about to, accesses in progress included.
   virtual double MovedBytes() = 0;
-  /// Current total rate of both directions, bytes per second.
-  virtual double Rate() const = 0;
 };
 
-/// The HBM stacks: lets simulated time pass for a model::MemorySystem, one event a decision.
+/// The HBM stacks: lets simulated time pass for a model::MemorySystem, one event for what may be a completion.
 class Hbm : public sc_core::sc_module, public HbmInterface {
  public:
   SC_HAS_PROCESS(Hbm);
   Hbm(sc_core::sc_module_name name, const config::ChipConfig& chip, Recorder& recorder);
 
   void Start(const model::Access& access, HbmClient& client, int tag) override;
-  double MovedBytes() override;
-  double Rate() const override { return read_rate_ + write_rate_; }
+  double MovedBytes() override { return static_cast<double>(model_->Moved(Now())); }
   const model::MemoryCounters& counters() const { return model_->counters(); }
 
  private:
   struct Pending {
     HbmClient* client;
     int tag;
-    Bytes bytes;
   };
   void Wake();
   void Catchup();
@@ -56,9 +53,6 @@ class Hbm : public sc_core::sc_module, public HbmInterface {
   std::unordered_map<int, Pending> pending_;
   std::vector<model::Completion> finished_;
   sc_core::sc_event event_;
-  Picos integrated_until_ = 0;
-  double moved_ = 0, read_rate_ = 0, write_rate_ = 0;
-  Bytes completed_ = 0, in_progress_ = 0;
 };
 
 }  // namespace spillway::engine

@@ -56,16 +56,23 @@ std::int64_t VaryingBits(const AccessPattern::Loops& l) {
 
 }  // namespace
 
-int Batch::Add(int bank, std::int64_t row, int bursts, bool write) {
+int Batch::Add(const AddressMap& map, const UnitRun& added) {
+  const std::uint64_t place = map.PlaceOf(added.packed);
   for (std::size_t i = runs.size(); i-- > 0;) {
-    RowRun& run = runs[i];
-    if (run.bank == bank && run.row == row && run.write == write) {
-      run.bursts += bursts;
+    UnitRun& run = runs[i];
+    if (map.PlaceOf(run.packed) == place && run.write == added.write && run.whole == added.whole) {
+      run.bursts += added.bursts;
       return static_cast<int>(i);
     }
   }
-  runs.push_back({row, bank, bursts, write});
+  runs.push_back(added);
   return static_cast<int>(runs.size()) - 1;
+}
+
+int Batch::bursts() const {
+  int sum = 0;
+  for (const UnitRun& run : runs) sum += run.bursts;
+  return sum;
 }
 
 AccessPattern::AccessPattern(const AddressMap& map, const Loops& l) : map_(&map), write_(l.write) {
@@ -136,10 +143,10 @@ void AccessPattern::AddPiece(std::int64_t low, std::int64_t high, std::uint64_t 
     share.bursts += ((to - 1) >> map_->burst_bits()) - (from >> map_->burst_bits()) + 1;
     share.key = Mix(Mix(Mix(share.key, sequence), map_->PlaceOf(packed)), static_cast<std::uint64_t>(from - base) << 32 |
                                                   static_cast<std::uint64_t>(to - base));
-    if (to - from == unit) {
+    if (((from | to) & ((std::int64_t{1} << map_->even_bits()) - 1)) == 0) {
       const bool same = !entries.empty() && entries.back().kind == Entry::kUnit &&
                         map_->PlaceOf(entries.back().packed) == map_->PlaceOf(packed);
-      entries.push_back({packed, static_cast<std::int32_t>(unit >> map_->burst_bits()), Entry::kUnit, same});
+      entries.push_back({packed, static_cast<std::int32_t>((to - from) >> map_->burst_bits()), Entry::kUnit, same});
     } else {
       AddPartOfUnit(entries, from, to);
     }
@@ -183,20 +190,14 @@ ChannelWalker::ChannelWalker(const AccessShape& shape, int channel)
     : pattern_(shape.pattern_), translation_(shape.translation_), channel_(channel ^ shape.channel_shift_),
       left_(shape.share(channel).bursts) {}
 
-void ChannelWalker::AddUnit(std::uint64_t packed, std::int64_t repeats, Batch& batch, std::vector<int>& touched) const {
-  const AddressMap& map = *pattern_->map_;
-  for (const AddressMap::UnitPart& part : map.unit_parts()) {
-    const std::uint64_t place = packed ^ part.packed;
-    touched.push_back(batch.Add(map.BankOf(place), map.RowOf(place), static_cast<int>(repeats) * part.bursts,
-                                pattern_->write_));
-  }
-}
-
 std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::vector<int>& touched) {
   const AddressMap& map = *pattern_->map_;
   const AccessPattern::Entry& entry = pattern_->entries_[static_cast<std::size_t>(channel_)][entry_];
   const int stripe_bits = map.stripe_bits();
   const std::int64_t unit_bursts = std::int64_t{1} << (map.unit_bits() - map.burst_bits());
+  const auto add = [&](std::uint64_t packed, std::int64_t units) {
+    touched.push_back(batch.Add(map, {packed, static_cast<int>(units * unit_bursts), pattern_->write_, true}));
+  };
   std::int64_t taken = 0;
   while (taken < want && stripe_ < entry.count) {
     const std::int64_t base = static_cast<std::int64_t>(entry.packed) + (stripe_ << stripe_bits);
@@ -207,7 +208,7 @@ std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::ve
     if (unit_index_ > 0 || want - taken < stripe_bursts) {
       // Part of a stripe: a coarse interleave must not make turns longer than the controller wants them.
       for (; unit_index_ < units.size() && taken < want; ++unit_index_, taken += unit_bursts) {
-        AddUnit(packed ^ map.Pack(units[unit_index_]), 1, batch, touched);
+        add(packed ^ map.Pack(units[unit_index_]), 1);
       }
       if (unit_index_ < units.size()) break;
       unit_index_ = 0;
@@ -216,7 +217,7 @@ std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::ve
       const std::int64_t tile = std::int64_t{1} << map.tile_bits();
       const std::int64_t stripes = std::min({(tile - (base & (tile - 1))) >> stripe_bits, entry.count - stripe_,
                                              (want - taken) / stripe_bursts});
-      for (const std::int64_t from : units) AddUnit(packed ^ map.Pack(from), stripes, batch, touched);
+      for (const std::int64_t from : units) add(packed ^ map.Pack(from), stripes);
       taken += stripes * stripe_bursts;
       stripe_ += stripes;
     }
@@ -231,9 +232,8 @@ std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::ve
 std::int64_t ChannelWalker::Take(std::int64_t want, Batch& batch, std::vector<int>& touched) {
   const AddressMap& map = *pattern_->map_;
   const std::vector<AccessPattern::Entry>& entries = pattern_->entries_[static_cast<std::size_t>(channel_)];
-  const std::vector<AddressMap::UnitPart>& parts = map.unit_parts();
   std::int64_t taken = 0;
-  bool follows = false;  // The last touched runs are those of the unit before.
+  bool follows = false;  // The last touched run is that of the unit before.
   while (taken < want && left_ > taken) {
     const AccessPattern::Entry& entry = entries[entry_];
     if (entry.kind == AccessPattern::Entry::kStripes) {
@@ -245,10 +245,9 @@ std::int64_t ChannelWalker::Take(std::int64_t want, Batch& batch, std::vector<in
     const std::uint64_t packed = entry.packed ^ translation_;
     if (entry.kind == AccessPattern::Entry::kUnit) {
       if (follows && entry.same_rows) {
-        const int* runs = touched.data() + touched.size() - parts.size();
-        for (const AddressMap::UnitPart& part : parts) batch.runs[static_cast<std::size_t>(*runs++)].bursts += part.bursts;
+        batch.runs[static_cast<std::size_t>(touched.back())].bursts += entry.count;
       } else {
-        AddUnit(packed, 1, batch, touched);
+        touched.push_back(batch.Add(map, {packed, entry.count, pattern_->write_, true}));
       }
       follows = true;
       taken += entry.count;
@@ -256,7 +255,7 @@ std::int64_t ChannelWalker::Take(std::int64_t want, Batch& batch, std::vector<in
     }
     follows = false;
     const bool merge = entry.kind == AccessPattern::Entry::kMerge;
-    touched.push_back(batch.Add(map.BankOf(packed), map.RowOf(packed), entry.count, pattern_->write_ && !merge));
+    touched.push_back(batch.Add(map, {packed, entry.count, pattern_->write_ && !merge, false}));
     if (!merge) taken += entry.count;
   }
   left_ -= taken;

@@ -15,19 +15,21 @@
 
 namespace spillway::model {
 
-/// Bursts to one row of one bank, all reads or all writes.
-struct RowRun {
-  std::int64_t row = 0;
-  int bank = 0;
+/// Bursts to the rows that one unit of the map spans (AddressMap::unit_parts), or to one row only; all reads or all
+/// writes.
+struct UnitRun {
+  std::uint64_t packed = 0;  ///< Of the unit's base, or of the first burst.
   int bursts = 0;
   bool write = false;
+  bool whole = false;        ///< Even blocks of units (AddressMap::even_bits), not bursts of one row.
 };
 
-/// What the controller takes in at once. Runs are ordered by age and differ in bank, row or direction.
+/// What the controller takes in at once, by age. Runs differ in rows or direction.
 struct Batch {
-  std::vector<RowRun> runs;
-  /// Adds bursts to the run of that place, or starts one; returns its index.
-  int Add(int bank, std::int64_t row, int bursts, bool write);
+  std::vector<UnitRun> runs;
+  /// Adds to the run of those rows, or starts one; returns its index.
+  int Add(const AddressMap& map, const UnitRun& run);
+  int bursts() const;
 };
 
 /// The share of one channel in an access.
@@ -54,7 +56,7 @@ class AccessPattern {
   /// Part of a channel's share. All but stripes are taken as a whole.
   struct Entry {
     enum Kind : std::uint8_t {
-      kUnit,     ///< A whole unit; `packed` of its base.
+      kUnit,     ///< Even blocks of a unit; `packed` of its base.
       kBursts,   ///< Of one row; `packed` of the first.
       kMerge,    ///< The read of a burst that the next entry writes in part. Counts as no burst.
       kStripes,  ///< Whole stripes of all channels; `packed` holds the address of the first.
@@ -127,7 +129,6 @@ class ChannelWalker {
 
  private:
   std::int64_t TakeStripes(std::int64_t want, Batch& batch, std::vector<int>& touched);
-  void AddUnit(std::uint64_t packed, std::int64_t repeats, Batch& batch, std::vector<int>& touched) const;
 
   std::shared_ptr<const AccessPattern> pattern_;
   std::uint64_t translation_;

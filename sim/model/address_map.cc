@@ -187,6 +187,8 @@ void AddressMap::BuildGeometry(std::uint64_t direct_channel, std::uint64_t direc
     }
   }
   if (!symmetric_) tile_bits_ = stripe_bits_;
+  even_bits_ = unit_bits_;
+  while (even_bits_ > burst_bits_ && !has(place_mask, even_bits_ - 1)) --even_bits_;
   for (std::int64_t offset = 0; offset < (std::int64_t{1} << unit_bits_); offset += burst_bytes()) {
     const std::uint64_t packed = Pack(offset);
     const auto same = std::find_if(unit_parts_.begin(), unit_parts_.end(), [this, packed](const UnitPart& part) {

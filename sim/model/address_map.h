@@ -77,6 +77,8 @@ class AddressMap {
     int bursts = 0;
   };
   const std::vector<UnitPart>& unit_parts() const { return unit_parts_; }
+  /// Aligned blocks of a unit of this size have the same bursts in each of its parts, in the same order.
+  int even_bits() const { return even_bits_; }
   Bytes burst_bytes() const { return Bytes{1} << burst_bits_; }
   int burst_bits() const { return burst_bits_; }
   int channels() const { return 1 << channel_bits_; }
@@ -91,7 +93,7 @@ class AddressMap {
   std::vector<std::uint64_t> masks_;    ///< Per packed bit: the address bits whose parity it is.
   std::vector<std::uint64_t> inverse_;  ///< Per address bit: the packed bits whose parity it is.
   std::array<std::array<std::uint64_t, 256>, 6> table_{};
-  int unit_bits_ = 0, stripe_bits_ = 0, tile_bits_ = 0;
+  int unit_bits_ = 0, stripe_bits_ = 0, tile_bits_ = 0, even_bits_ = 0;
   bool symmetric_ = false;
   std::vector<std::vector<std::int64_t>> units_by_delta_;
   std::vector<UnitPart> unit_parts_;

@@ -28,7 +28,7 @@ struct RowCommand {
 
 class Server {
  public:
-  Server(DramDevice& device, const Batch& current, const Batch& next, std::vector<int>& refreshes, Ticks start)
+  Server(DramDevice& device, const RowBatch& current, const RowBatch& next, std::vector<int>& refreshes, Ticks start)
       : device_(device), current_(current), next_(next), refreshes_(refreshes), start_(start) {
     left_.reserve(current.runs.size());
     for (const RowRun& run : current.runs) {
@@ -210,8 +210,8 @@ class Server {
   }
 
   DramDevice& device_;
-  const Batch& current_;
-  const Batch& next_;
+  const RowBatch& current_;
+  const RowBatch& next_;
   std::vector<int>& refreshes_;
   Ticks start_;
   std::vector<int> left_;
@@ -222,7 +222,37 @@ class Server {
 
 }  // namespace
 
-void ServeBatch(DramDevice& device, const Batch& current, const Batch& next, std::vector<int>& refreshes,
+void RowBatch::Expand(const AddressMap& map, const Batch& batch) {
+  runs.clear();
+  first.clear();
+  touched.clear();
+  const auto add = [&](std::uint64_t packed, int bursts, bool write) {
+    const int bank = map.BankOf(packed);
+    const std::int64_t row = map.RowOf(packed);
+    std::size_t i = runs.size();
+    while (i > 0 && !(runs[i - 1].bank == bank && runs[i - 1].row == row && runs[i - 1].write == write)) --i;
+    if (i == 0) {
+      runs.push_back({row, bank, 0, write});
+      i = runs.size();
+    }
+    runs[i - 1].bursts += bursts;
+    touched.push_back(static_cast<int>(i) - 1);
+  };
+  const int unit_bursts = 1 << (map.unit_bits() - map.burst_bits());
+  for (const UnitRun& run : batch.runs) {
+    first.push_back(static_cast<int>(touched.size()));
+    if (!run.whole) {
+      add(run.packed, run.bursts, run.write);
+      continue;
+    }
+    for (const AddressMap::UnitPart& part : map.unit_parts()) {
+      add(run.packed ^ part.packed, part.bursts * run.bursts / unit_bursts, run.write);
+    }
+  }
+  first.push_back(static_cast<int>(touched.size()));
+}
+
+void ServeBatch(DramDevice& device, const RowBatch& current, const RowBatch& next, std::vector<int>& refreshes,
                 Ticks start, ServiceMode mode, ServiceResult& result) {
   Server(device, current, next, refreshes, start).Run(mode, result);
 }

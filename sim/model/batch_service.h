@@ -10,9 +10,25 @@
 
 namespace spillway::model {
 
+/// Bursts to one row of one bank, all reads or all writes.
+struct RowRun {
+  std::int64_t row = 0;
+  int bank = 0;
+  int bursts = 0;
+  bool write = false;
+};
+
+/// A batch by rows, as commands need it. Runs are ordered by age and differ in bank, row or direction.
+struct RowBatch {
+  std::vector<RowRun> runs;
+  std::vector<int> first;     ///< Per run of the batch: where its row runs begin in `touched`; and the end.
+  std::vector<int> touched;   ///< Indices of row runs.
+  void Expand(const AddressMap& map, const Batch& batch);
+};
+
 struct ServiceResult {
   Ticks last_cas = 0;                 ///< The next batch may be taken in.
-  std::vector<Ticks> run_data_end;    ///< Per run of the current batch: its last burst has crossed the bus.
+  std::vector<Ticks> run_data_end;    ///< Per row run of the current batch: its last burst has crossed the bus.
 };
 
 enum class ServiceMode {
@@ -23,7 +39,7 @@ enum class ServiceMode {
 /// Serves all of `current` from `start` on. Reads of a batch go before its writes. `refreshes` are banks that
 /// wait for REFpb: done ones are removed; such a bank opens no row before.
 /// REQUIRES: current has bursts.
-void ServeBatch(DramDevice& device, const Batch& current, const Batch& next, std::vector<int>& refreshes,
+void ServeBatch(DramDevice& device, const RowBatch& current, const RowBatch& next, std::vector<int>& refreshes,
                 Ticks start, ServiceMode mode, ServiceResult& result);
 
 }  // namespace spillway::model

@@ -15,7 +15,7 @@ constexpr std::int64_t kPacedBursts = 16;
 /// Reads of a batch are served before its writes: puts them first and renames `endings`.
 template <class Endings>
 void ReadsFirst(Batch& batch, Endings& endings) {
-  const auto is_read = [](const RowRun& run) { return !run.write; };
+  const auto is_read = [](const UnitRun& run) { return !run.write; };
   if (std::is_partitioned(batch.runs.begin(), batch.runs.end(), is_read)) return;
   std::vector<int> place(batch.runs.size());
   int position = 0;
@@ -32,16 +32,16 @@ void ReadsFirst(Batch& batch, Endings& endings) {
 
 }  // namespace
 
-ChannelController::ChannelController(const config::HbmConfig& config, int channel)
-    : device_(config), refresh_mode_(config.refresh_mode), postpone_(std::max(0, config.refresh_postpone)),
+ChannelController::ChannelController(const config::HbmConfig& config, int channel, ChannelServer server)
+    : server_(std::move(server)), refresh_mode_(config.refresh_mode), postpone_(std::max(0, config.refresh_postpone)),
       read_batch_(std::max(1, config.read_queue / 2)),
       write_drain_(std::max(1, config.write_high_watermark - config.write_low_watermark)) {
-  const Ticks interval = device_.clocks().refi;
+  const Ticks interval = server_.clocks().refi;
   if (interval <= 0) refresh_mode_ = config::RefreshMode::kNone;
   refresh_interval_ = interval;
   if (refresh_mode_ == config::RefreshMode::kPerBank) {
-    refresh_interval_ = std::max<Ticks>(1, interval / device_.banks());
-    bank_refresh_count_.assign(static_cast<std::size_t>(device_.banks()), 0);
+    refresh_interval_ = std::max<Ticks>(1, interval / server_.banks());
+    bank_refresh_count_.assign(static_cast<std::size_t>(server_.banks()), 0);
   }
   next_refresh_ = refresh_interval_;
   if (config.refresh_phase == config::RefreshPhase::kStaggered) {
@@ -79,6 +79,16 @@ std::int64_t ChannelController::Available(const Stream& stream, Ticks now) const
   return free >= std::min(left, kPacedBursts) ? free : 0;
 }
 
+std::int64_t ChannelController::Left(int access) const {
+  for (const int place : line_) {
+    if (StreamAt(place).access == access) return StreamAt(place).walker.left();
+  }
+  for (const Ending& ending : next_.endings) {
+    if (ending.access == access) return 0;
+  }
+  return -1;
+}
+
 Ticks ChannelController::NextToken(const Stream& stream) const {
   if (stream.rate <= 0) return stream.visible;
   const std::int64_t wanted = stream.taken + std::min(stream.walker.left(), kPacedBursts);
@@ -112,10 +122,11 @@ void ChannelController::Admit(Ticks now, Admitted& into) {
   if (contest) want = std::min(want, budget_);
   TakeTurns(now, writing_, want, into);
   if (contest) {
-    for (const RowRun& run : into.batch.runs) budget_ -= run.write == writing_ ? run.bursts : 0;
+    for (const UnitRun& run : into.batch.runs) budget_ -= run.write == writing_ ? run.bursts : 0;
     budget_ = std::max<std::int64_t>(0, budget_);
   }
   ReadsFirst(into.batch, into.endings);
+  into.traits = server_.Admit(into.batch);
 }
 
 void ChannelController::TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into) {
@@ -149,27 +160,19 @@ bool ChannelController::RefreshForced() const {
   return refresh_mode_ == config::RefreshMode::kAllBank && owed_ > postpone_;
 }
 
-void ChannelController::CloseRows(Ticks now) {
-  bool open = false;
-  for (int bank = 0; bank < device_.banks(); ++bank) open = open || device_.bank(bank).row >= 0;
-  if (open) device_.Issue(Command::kPrechargeAll, 0, -1, device_.Earliest(Command::kPrechargeAll, 0, now));
-}
-
-Ticks ChannelController::RefreshAll(Ticks now) {
-  CloseRows(now);
-  for (; owed_ > 0; --owed_) device_.Issue(Command::kRefreshAll, 0, -1, device_.Earliest(Command::kRefreshAll, 0, now));
-  return device_.bank(0).act_ok;
+Ticks ChannelController::PayRefreshes(Ticks now) {
+  const Ticks ready = server_.Rest(now, owed_);
+  owed_ = 0;
+  return ready;
 }
 
 int ChannelController::NextBankToRefresh(bool skip_involved) const {
   int best = -1;
-  for (int bank = 0; bank < device_.banks(); ++bank) {
+  for (int bank = 0; bank < server_.banks(); ++bank) {
     if (std::count(bank_refreshes_.begin(), bank_refreshes_.end(), bank) != 0) continue;
     const auto count = bank_refresh_count_[static_cast<std::size_t>(bank)];
     if (best >= 0 && count >= bank_refresh_count_[static_cast<std::size_t>(best)]) continue;
-    const auto wants = [bank](const RowRun& run) { return run.bank == bank; };
-    const bool involved = std::any_of(current_.batch.runs.begin(), current_.batch.runs.end(), wants) ||
-                          std::any_of(next_.batch.runs.begin(), next_.batch.runs.end(), wants);
+    const bool involved = server_.Involves(current_.batch, bank) || server_.Involves(next_.batch, bank);
     if (!(skip_involved && involved)) best = bank;
   }
   return best;
@@ -193,18 +196,18 @@ void ChannelController::ChooseBankRefreshes() {
 
 void ChannelController::RefreshOneIdle(Ticks due) {
   if (refresh_mode_ == config::RefreshMode::kAllBank) {
-    device_.Issue(Command::kRefreshAll, 0, -1, device_.Earliest(Command::kRefreshAll, 0, due));
+    server_.RefreshAll(due);
     return;
   }
   const int bank = NextBankToRefresh(false);
-  device_.Issue(Command::kRefreshBank, bank, -1, device_.Earliest(Command::kRefreshBank, bank, due));
+  server_.RefreshBank(bank, due);
   bank_refresh_count_[static_cast<std::size_t>(bank)]++;
 }
 
 void ChannelController::SettleIdle(Ticks now) {
   if (refresh_mode_ == config::RefreshMode::kNone) return;
   // Whole rounds of an idle device leave no trace but the last.
-  const Ticks round = refresh_interval_ * (bank_refresh_count_.empty() ? 1 : device_.banks());
+  const Ticks round = refresh_interval_ * (bank_refresh_count_.empty() ? 1 : server_.banks());
   const Ticks rounds = (now - next_refresh_) / round - 2;
   if (rounds > 0) {
     next_refresh_ += rounds * round;
@@ -216,21 +219,12 @@ void ChannelController::SettleIdle(Ticks now) {
 bool ChannelController::IsFresh(Ticks now) const {
   if (decision_ >= 0 || !line_.empty() || owed_ > 0 || !bank_refreshes_.empty()) return false;
   if (!bank_refresh_count_.empty()) return false;  // Which bank is due next differs.
-  const DramClocks& c = device_.clocks();
-  const Ticks memory = c.faw + c.rrd_l + c.cwl + c.burst + c.wtr_l + c.rtw + c.ccd_l + c.ccd_r + c.rrefd;
-  for (int bank = 0; bank < device_.banks(); ++bank) {
-    const DramDevice::Bank& state = device_.bank(bank);
-    // A refresh in progress is the same in all channels of this phase.
-    if (state.row >= 0 || state.act_ok + memory > now) return false;
-  }
-  return true;
+  return server_.Forgotten(now);
 }
 
 void ChannelController::GoIdle(Ticks now) {
-  CloseRows(now);
-  for (const int bank : bank_refreshes_) {
-    device_.Issue(Command::kRefreshBank, bank, -1, device_.Earliest(Command::kRefreshBank, bank, now));
-  }
+  server_.Rest(now, 0);
+  for (const int bank : bank_refreshes_) server_.RefreshBank(bank, now);
   bank_refreshes_.clear();
   for (; owed_ > 0; --owed_) RefreshOneIdle(now);
   writing_ = false;
@@ -238,27 +232,26 @@ void ChannelController::GoIdle(Ticks now) {
   decision_ = -1;
 }
 
-void ChannelController::Decide(ServiceCache* cache, std::vector<Finish>& finished) {
+void ChannelController::Decide(std::vector<Finish>& finished) {
   const Ticks now = decision_;
   SPILLWAY_CHECK(now >= 0);
   while (refresh_mode_ != config::RefreshMode::kNone && next_refresh_ <= now) {
     ++owed_;
     next_refresh_ += refresh_interval_;
   }
+  if (!current_.batch.runs.empty()) std::swap(last_, current_);
   std::swap(current_, next_);
   next_.Clear();
   if (current_.batch.runs.empty()) {
     if (RefreshForced()) {
-      if (cache != nullptr) Release(*cache);
-      decision_ = RefreshAll(now);
+      decision_ = PayRefreshes(now);
       return;
     }
     Admit(now, current_);
   }
   if (current_.batch.runs.empty()) {
-    if (cache != nullptr) Release(*cache);
     if (refresh_mode_ == config::RefreshMode::kAllBank && owed_ > 0) {
-      decision_ = RefreshAll(now);
+      decision_ = PayRefreshes(now);
       return;
     }
     if (line_.empty()) {
@@ -272,17 +265,14 @@ void ChannelController::Decide(ServiceCache* cache, std::vector<Finish>& finishe
   }
   if (!RefreshForced()) Admit(now, next_);
   if (refresh_mode_ == config::RefreshMode::kPerBank) ChooseBankRefreshes();
-  if (cache != nullptr) {
-    cache->Serve(device_, held_, current_.batch, next_.batch, bank_refreshes_, now, !current_.endings.empty(), result_);
-  } else {
-    ServeBatch(device_, current_.batch, next_.batch, bank_refreshes_, now, ServiceMode::kCommands, result_);
-  }
+  server_.Serve(last_.batch, {current_.batch, current_.traits}, {next_.batch, next_.traits}, bank_refreshes_, now,
+                !current_.endings.empty(), times_);
   for (const Ending& ending : current_.endings) {
     Ticks end = 0;
-    for (const int run : ending.runs) end = std::max(end, result_.run_data_end[static_cast<std::size_t>(run)]);
+    for (const int run : ending.runs) end = std::max(end, times_.run_end[static_cast<std::size_t>(run)]);
     finished.push_back({ending.access, end});
   }
-  decision_ = result_.last_cas;
+  decision_ = times_.last_cas;
 }
 
 }  // namespace spillway::model

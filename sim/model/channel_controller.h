@@ -13,8 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/model/batch_service.h"
-#include "sim/model/service_cache.h"
+#include "sim/model/channel_server.h"
 
 namespace spillway::model {
 
@@ -24,18 +23,17 @@ class ChannelController {
     int access = 0;
     Ticks tick = 0;
   };
-  ChannelController(const config::HbmConfig& config, int channel);
+  ChannelController(const config::HbmConfig& config, int channel, ChannelServer server);
 
   /// An access becomes visible at `visible`. `rate`: most bursts a clock for this channel, 0: no limit.
   /// REQUIRES: visible >= every earlier decision and that the shape has bursts in this channel.
   void Add(int access, const ChannelWalker& walker, bool write, Ticks visible, double rate);
   /// Clock of the next decision; < 0: nothing to do.
   Ticks next_decision() const { return decision_; }
-  /// Takes the decision; appends accesses whose last burst is now on its way. `cache` may be null.
-  void Decide(ServiceCache* cache, std::vector<Finish>& finished);
-
-  /// Needed before the cache is cleared.
-  void Release(const ServiceCache& cache) { cache.Release(device_, held_); }
+  /// Takes the decision; appends accesses whose last burst is now on its way.
+  void Decide(std::vector<Finish>& finished);
+  /// Bursts of an access that are not yet taken in; < 0: its end is known, or it is not of this channel.
+  std::int64_t Left(int access) const;
 
   /// Brings an idle controller to `now` (refreshes in between). REQUIRES: next_decision() < 0.
   void SettleIdle(Ticks now);
@@ -44,8 +42,8 @@ class ChannelController {
   Ticks next_refresh() const { return next_refresh_; }
   std::int64_t read_bursts() const { return read_bursts_; }
   std::int64_t write_bursts() const { return write_bursts_; }
-  /// REQUIRES: no cache in use.
-  DramDevice& device() { return device_; }
+  ChannelServer& server() { return server_; }
+  const ChannelServer& server() const { return server_; }
 
  private:
   struct Stream {
@@ -62,9 +60,11 @@ class ChannelController {
   };
   struct Admitted {
     Batch batch;
+    BatchTraits traits;
     std::vector<Ending> endings;
     void Clear() {
       batch.runs.clear();
+      traits = {};
       endings.clear();
     }
   };
@@ -77,15 +77,13 @@ class ChannelController {
   std::int64_t Budget(bool write, std::int64_t readers, std::int64_t writers) const;
   void TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into);
   bool RefreshForced() const;
-  Ticks RefreshAll(Ticks now);
+  Ticks PayRefreshes(Ticks now);
   void RefreshOneIdle(Ticks due);
   void ChooseBankRefreshes();
   int NextBankToRefresh(bool skip_involved) const;
-  void CloseRows(Ticks now);
   void GoIdle(Ticks now);
 
-  DramDevice device_;
-  HeldTimes held_;  ///< Given back whenever anything but a batch is served.
+  ChannelServer server_;
   config::RefreshMode refresh_mode_;
   Ticks refresh_interval_ = 0;
   int postpone_ = 0;
@@ -93,7 +91,7 @@ class ChannelController {
 
   std::vector<Stream> streams_;  ///< In no order; the places of ended ones are reused.
   std::vector<int> free_, line_;  ///< Places without a stream; the others in the order of their turns.
-  Admitted current_, next_;
+  Admitted last_, current_, next_;
   bool writing_ = false;
   std::int64_t budget_ = -1;     ///< Bursts of this direction before the other has its turn; -1: no contest.
   Ticks decision_ = -1;
@@ -104,7 +102,7 @@ class ChannelController {
   std::int64_t read_bursts_ = 0, write_bursts_ = 0;
   std::vector<int> touched_;
   std::vector<int> turn_;
-  ServiceResult result_;
+  ChannelServer::Times times_;
 };
 
 }  // namespace spillway::model

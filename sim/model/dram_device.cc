@@ -108,6 +108,32 @@ void DramDevice::IssueTrain(Command command, int index, Ticks last) {
   }
 }
 
+void DramDevice::Rest(Ticks act_ok) {
+  for (Bank& bank : banks_) bank = Bank{-1, act_ok, kLongAgo, kLongAgo, kLongAgo};
+  for (Group& group : groups_) group = Group{};
+  for (Group& stack : stacks_) stack = Group{};
+  last_acts_.fill(kLongAgo);
+  last_row_command_ = last_refresh_bank_ = kLongAgo;
+}
+
+void DramDevice::Open(int bank, std::int64_t row, Ticks pre_ok, Ticks act) {
+  banks_[static_cast<std::size_t>(bank)] = Bank{row, act + clocks_.rc, pre_ok, act + clocks_.rcd_rd, act + clocks_.rcd_wr};
+}
+
+void DramDevice::Close(int bank, Ticks act_ok) {
+  banks_[static_cast<std::size_t>(bank)] = Bank{-1, act_ok, kLongAgo, kLongAgo, kLongAgo};
+}
+
+void DramDevice::SetLastBurst(int bank, bool write, Ticks tick) {
+  Group& group = groups_[static_cast<std::size_t>(GroupOf(bank))];
+  Group& stack = stacks_[static_cast<std::size_t>(StackOf(bank))];
+  if (write) {
+    group.write = stack.write = tick;
+  } else {
+    group.read = stack.read = tick;
+  }
+}
+
 void DramDevice::Issue(Command command, int index, std::int64_t row, Ticks tick) {
   Bank& bank = banks_[static_cast<std::size_t>(index)];
   Group& group = groups_[static_cast<std::size_t>(GroupOf(index))];

@@ -66,12 +66,19 @@ class DramDevice {
   /// Leaves the state that RD or WR commands to the open row leave behind, the last of them at `last`. The caller
   /// has checked the gates of all of them.
   void IssueTrain(Command command, int bank, Ticks last);
+  // For a controller that skips commands and comes back to them:
+  /// All rows closed, free for ACT from `act_ok`; no other gate holds.
+  void Rest(Ticks act_ok);
+  /// The bank's row was opened at `act`, and may be closed from `pre_ok`.
+  void Open(int bank, std::int64_t row, Ticks pre_ok, Ticks act);
+  void Close(int bank, Ticks act_ok);
+  /// The last RD or WR was to that bank.
+  void SetLastBurst(int bank, bool write, Ticks tick);
+
   /// Keeps every command, for checkers; null: none.
   void set_log(std::vector<CommandRecord>* log) { log_ = log; }
 
  private:
-  friend class TransitionCache;
-  friend class ServiceCache;
   Ticks ReadOk(int bank) const;
   Ticks WriteOk(int bank) const;
   Ticks ActOk(int bank) const;

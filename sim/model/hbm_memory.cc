@@ -34,45 +34,62 @@ Status CheckHbm(const config::HbmConfig& config) {
 }
 
 HbmMemory::HbmMemory(const config::HbmConfig& config, Options options)
-    : config_(config), options_(options), map_(MapOf(config)), tck_(config.timing.tck), cache_(DramDevice(config)) {
-  if (!map_.symmetric() || config.refresh_phase == config::RefreshPhase::kStaggered) options_.share_channels = false;
+    : config_(config), options_(options), shared_{MapOf(config), options.service, options.recall, {}, {}, {}, {}}, tck_(config.timing.tck) {
+  if (!shared_.map.symmetric() || config.refresh_phase == config::RefreshPhase::kStaggered) options_.share_channels = false;
+  // REFpb picks banks by their use, which is not followed without commands.
+  if (config.refresh_mode == config::RefreshMode::kPerBank) shared_.recall = false;
+  const ChannelServer server(config_, shared_);
+  groups_.reserve(static_cast<std::size_t>(config.channels));
   for (int channel = 0; channel < config.channels; ++channel) {
     if (options_.share_channels && channel > 0) {
       groups_[0].channels.push_back(channel);
     } else {
-      groups_.push_back({ChannelController(config, channel), {channel}});
+      groups_.push_back({ChannelController(config, channel, server), {channel}});
     }
   }
   CollectDecisions();
 }
 
 void HbmMemory::LogChannel(int channel, std::vector<CommandRecord>* log) {
-  SPILLWAY_CHECK(!options_.share_channels && !options_.remember_batches);
-  groups_[static_cast<std::size_t>(channel)].controller.device().set_log(log);
+  SPILLWAY_CHECK(!options_.share_channels && options_.service == ServiceMode::kCommands);
+  groups_[static_cast<std::size_t>(channel)].controller.server().set_log(log);
 }
 
 void HbmMemory::MergeFresh(Ticks now) {
   if (groups_.size() < 2) return;
-  std::vector<Group> merged;
   std::map<Ticks, std::size_t> fresh;  // Refresh phase -> group.
-  for (Group& group : groups_) {
+  std::size_t kept = 0;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
     if (group.controller.next_decision() < 0) group.controller.SettleIdle(now);
     if (group.controller.IsFresh(now)) {
-      const auto [at, inserted] = fresh.emplace(group.controller.next_refresh(), merged.size());
+      const auto [at, inserted] = fresh.emplace(group.controller.next_refresh(), kept);
       if (!inserted) {
-        std::vector<int>& channels = merged[at->second].channels;
+        std::vector<int>& channels = groups_[at->second].channels;
         channels.insert(channels.end(), group.channels.begin(), group.channels.end());
         continue;
       }
     }
-    merged.push_back(std::move(group));
+    if (kept != g) std::swap(groups_[kept], group);
+    ++kept;
   }
-  groups_ = std::move(merged);
+  for (; groups_.size() > kept; groups_.pop_back()) spare_.push_back(std::move(groups_.back()));
+}
+
+void HbmMemory::Split(std::size_t from, std::vector<int> channels) {
+  if (spare_.empty()) {
+    groups_.push_back({groups_[from].controller, std::move(channels)});
+    return;
+  }
+  groups_.push_back(std::move(spare_.back()));
+  spare_.pop_back();
+  groups_.back().controller = groups_[from].controller;
+  groups_.back().channels = std::move(channels);
 }
 
 void HbmMemory::Place(int id, const AccessShape& shape, Ticks visible, double bursts_per_tick) {
   std::int64_t total = 0;
-  for (int channel = 0; channel < map_.channels(); ++channel) total += shape.share(channel).bursts;
+  for (int channel = 0; channel < shared_.map.channels(); ++channel) total += shape.share(channel).bursts;
   const auto add = [&](Group& group) {
     const ChannelWalker walker(shape, group.channels.front());
     if (walker.left() == 0) return;
@@ -88,8 +105,7 @@ void HbmMemory::Place(int id, const AccessShape& shape, Ticks visible, double bu
         classes[{share.bursts, share.key}].push_back(channel);
       }
       for (auto it = std::next(classes.begin()); it != classes.end(); ++it) {
-        ChannelController copy = groups_[g].controller;
-        groups_.push_back({std::move(copy), std::move(it->second)});
+        Split(g, std::move(it->second));
       }
       groups_[g].channels = std::move(classes.begin()->second);
     }
@@ -102,15 +118,16 @@ int HbmMemory::Start(Picos now, const Access& access) {
   SPILLWAY_CHECK(now >= last_now_ && now >= 0);
   last_now_ = now;
   const int id = next_id_++;
-  const AccessShape shape(map_, access, &patterns_);
+  const AccessShape shape(shared_.map, access, &patterns_);
   int channels = 0;
-  for (int channel = 0; channel < map_.channels(); ++channel) channels += shape.share(channel).bursts > 0 ? 1 : 0;
+  for (int channel = 0; channel < shared_.map.channels(); ++channel) channels += shape.share(channel).bursts > 0 ? 1 : 0;
   if (in_progress_++ == 0) {
     busy_since_ = window_start_ = now;
     window_bursts_[0] = window_bursts_[1] = 0;
   }
   if (channels == 0) {
     ending_.insert({now, id});
+    FindNextEvent();
     return id;
   }
   (access.write ? counters_.write_bytes : counters_.read_bytes) += access.bytes();
@@ -123,17 +140,24 @@ int HbmMemory::Start(Picos now, const Access& access) {
   const double bursts_per_second = access.max_bytes_per_second / static_cast<double>(config_.burst_bytes);
   Place(id, shape, visible, bursts_per_second * static_cast<double>(tck_) / static_cast<double>(kPicosPerSecond));
   CollectDecisions();
+  FindNextEvent();
   return id;
 }
 
-Picos HbmMemory::NextEvent() const {
-  Picos next = ending_.empty() ? -1 : ending_.begin()->first;
-  for (const Ticks decision : decisions_) {
-    // Closing rows and paying refreshes when all is done is nobody's business outside.
-    if (decision < 0 || live_.empty()) continue;
-    if (next < 0 || decision * tck_ < next) next = std::max(decision * tck_, last_now_);
+void HbmMemory::FindNextEvent() {
+  const Ticks per_burst = groups_.front().controller.server().clocks().ccd_s;
+  next_event_ = ending_.empty() ? -1 : ending_.begin()->first;
+  for (auto& [id, live] : live_) {
+    if (live.no_end_before * tck_ <= last_now_) {
+      // It ends with its last channel. One that decides has a batch to serve before it takes in the rest.
+      for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const std::int64_t left = groups_[g].controller.Left(id);
+        if (left >= 0) live.no_end_before = std::max(live.no_end_before, decisions_[g] + left * per_burst);
+      }
+    }
+    const Picos bound = std::max(live.no_end_before * tck_, last_now_);
+    if (next_event_ < 0 || bound < next_event_) next_event_ = bound;
   }
-  return next;
 }
 
 void HbmMemory::RollWindow(Picos now) {
@@ -157,25 +181,21 @@ void HbmMemory::CollectDecisions() {
   for (const Group& group : groups_) decisions_.push_back(group.controller.next_decision());
 }
 
-void HbmMemory::ClearCache() {
-  for (Group& group : groups_) group.controller.Release(cache_);
-  cache_.Clear();
-}
-
 void HbmMemory::RunDecisions(Picos now) {
-  ServiceCache* cache = options_.remember_batches ? &cache_ : nullptr;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (decisions_[g] < 0 || decisions_[g] * tck_ > now) continue;
     Group& group = groups_[g];
     ChannelController& controller = group.controller;
     const auto size = static_cast<std::int64_t>(group.channels.size());
     while (controller.next_decision() >= 0 && controller.next_decision() * tck_ <= now) {
-      if (cache_.full()) ClearCache();
       const std::int64_t before[2] = {controller.read_bursts(), controller.write_bursts()};
-      controller.Decide(cache, finishes_);
+      controller.Decide(finishes_);
       ++counters_.events;
-      window_bursts_[0] += (controller.read_bursts() - before[0]) * size;
-      window_bursts_[1] += (controller.write_bursts() - before[1]) * size;
+      const std::int64_t taken[2] = {controller.read_bursts() - before[0], controller.write_bursts() - before[1]};
+      for (int i = 0; i < 2; ++i) {
+        window_bursts_[i] += taken[i] * size;
+        taken_bursts_ += taken[i] * size;
+      }
       for (const ChannelController::Finish& finish : finishes_) {
         Live& live = live_.at(finish.access);
         live.end = std::max(live.end, finish.tick);
@@ -192,6 +212,13 @@ void HbmMemory::RunDecisions(Picos now) {
   RollWindow(now);
 }
 
+Bytes HbmMemory::Moved(Picos now) {
+  SPILLWAY_CHECK(now >= last_now_);
+  last_now_ = now;
+  RunDecisions(now);
+  return taken_bursts_ * config_.burst_bytes;
+}
+
 void HbmMemory::Advance(Picos now, std::vector<Completion>& finished) {
   SPILLWAY_CHECK(now >= last_now_);
   last_now_ = now;
@@ -205,6 +232,7 @@ void HbmMemory::Advance(Picos now, std::vector<Completion>& finished) {
       rate_[0] = rate_[1] = 0;
     }
   }
+  FindNextEvent();
 }
 
 }  // namespace spillway::model

@@ -17,23 +17,27 @@ class HbmMemory final : public MemorySystem {
  public:
   struct Options {
     bool share_channels = true;      ///< Channels of equal load are computed once.
-    bool remember_batches = true;
+    ServiceMode service = ServiceMode::kTrains;
+    bool recall = true;              ///< Batches of a known context take the times seen. REQUIRES: kTrains.
   };
   /// REQUIRES: CheckHbm(config).ok().
   HbmMemory(const config::HbmConfig& config, Options options);
+  HbmMemory(const HbmMemory&) = delete;  ///< Controllers point into it.
+  HbmMemory& operator=(const HbmMemory&) = delete;
 
   int Start(Picos now, const Access& access) override;
-  Picos NextEvent() const override;
+  /// No later than the next completion.
+  Picos NextEvent() const override { return next_event_; }
   void Advance(Picos now, std::vector<Completion>& finished) override;
+  Bytes Moved(Picos now) override;
   double ReadRate() const override { return rate_[0]; }
   double WriteRate() const override { return rate_[1]; }
   const MemoryCounters& counters() const override { return counters_; }
 
-  const AddressMap& map() const { return map_; }
+  const AddressMap& map() const { return shared_.map; }
   std::size_t groups() const { return groups_.size(); }
   /// Keeps the commands of a channel from now on. REQUIRES: !share_channels.
   void LogChannel(int channel, std::vector<CommandRecord>* log);
-  std::int64_t batches_served() const { return cache_.batches_served(); }
 
  private:
   struct Group {
@@ -44,23 +48,25 @@ class HbmMemory final : public MemorySystem {
     Picos start = 0;
     int channels_left = 0;
     Ticks end = 0;
+    Ticks no_end_before = 0;
   };
 
   void MergeFresh(Ticks now);
+  void Split(std::size_t from, std::vector<int> channels);
   void Place(int id, const AccessShape& shape, Ticks visible, double bursts_per_tick);
   void RunDecisions(Picos now);
   void RollWindow(Picos now);
   void CollectDecisions();
-  void ClearCache();  ///< Bounds memory; results do not depend on it.
+  void FindNextEvent();
 
   config::HbmConfig config_;
   Options options_;
-  AddressMap map_;
+  ChannelServer::Shared shared_;
   Picos tck_;
-  std::vector<Group> groups_;
+  std::vector<Group> groups_, spare_;             ///< Spare ones keep their memory.
   std::vector<Ticks> decisions_;                  ///< Of each group: when it next decides, < 0: never.
+  Picos next_event_ = -1;
   PatternCache patterns_;
-  ServiceCache cache_;
   std::map<int, Live> live_;                      ///< Accesses with bursts not yet commanded.
   std::set<std::pair<Picos, int>> ending_;        ///< Known completions.
   std::vector<ChannelController::Finish> finishes_;
@@ -70,9 +76,16 @@ class HbmMemory final : public MemorySystem {
   Picos busy_since_ = 0, last_now_ = 0;
   // Rates are averages over windows: a channel changes direction many times a microsecond.
   Picos window_start_ = 0;
-  std::int64_t window_bursts_[2] = {0, 0};
+  std::int64_t window_bursts_[2] = {0, 0}, taken_bursts_ = 0;
   double rate_[2] = {0, 0};
 };
+
+/// hbm.fidelity: run.
+inline constexpr HbmMemory::Options kRunLevel{};
+/// The same with every batch served: the times of the command level.
+inline constexpr HbmMemory::Options kEveryBatch{true, ServiceMode::kTrains, false};
+/// hbm.fidelity: command.
+inline constexpr HbmMemory::Options kEveryCommand{false, ServiceMode::kCommands, false};
 
 /// Whether the HBM part of a configuration can be built: timing, counts, queues, address map.
 Status CheckHbm(const config::HbmConfig& config);

@@ -7,7 +7,7 @@ namespace spillway::model {
 
 std::unique_ptr<MemorySystem> MakeMemorySystem(const config::ChipConfig& config) {
   const bool run_level = config.hbm.fidelity == config::HbmFidelity::kRun;
-  return std::make_unique<HbmMemory>(config.hbm, HbmMemory::Options{run_level, run_level});
+  return std::make_unique<HbmMemory>(config.hbm, run_level ? kRunLevel : kEveryCommand);
 }
 
 }  // namespace spillway::model

@@ -47,6 +47,8 @@ class MemorySystem {
   virtual Picos NextEvent() const = 0;
   /// Runs to `now` and appends what has finished, in time order, ties by id.
   virtual void Advance(Picos now, std::vector<Completion>& finished) = 0;
+  /// Bytes of the bursts that were commanded by `now`, or taken in to be next; grows with `now`. REQUIRES: as Start.
+  virtual Bytes Moved(Picos now) = 0;
   /// Current total rates in bytes per second, for the counters of the timeline.
   virtual double ReadRate() const = 0;
   virtual double WriteRate() const = 0;

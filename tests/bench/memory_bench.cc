@@ -36,7 +36,7 @@ void RunLevel(benchmark::State& state) {
   const auto streams = Streams(state.range(1), state.range(2), 512 * kMiB, state.range(3) * kKiB);
   std::int64_t events = 0;
   for (auto _ : state) {
-    model::HbmMemory memory(hbm, {true, true});
+    model::HbmMemory memory(hbm, model::kRunLevel);
     benchmark::DoNotOptimize(test::Drive(memory, streams));
     events = memory.counters().events;
   }
@@ -55,14 +55,14 @@ void CommandLevel(benchmark::State& state) {
   const auto streams = Streams(1, state.range(1), 32 * kMiB, kMiB);
   const std::clock_t begin = std::clock();
   for (auto _ : state) {
-    model::HbmMemory memory(hbm, {false, false});
+    model::HbmMemory memory(hbm, model::kEveryCommand);
     benchmark::DoNotOptimize(test::Drive(memory, streams));
   }
   const double command = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / static_cast<double>(state.iterations()) * 16;
   const auto all = Streams(1, state.range(1), 512 * kMiB, kMiB);
   const std::clock_t run_begin = std::clock();
   for (int i = 0; i < 5; ++i) {
-    model::HbmMemory memory(hbm, {true, true});
+    model::HbmMemory memory(hbm, model::kRunLevel);
     benchmark::DoNotOptimize(test::Drive(memory, all));
   }
   const double run = static_cast<double>(std::clock() - run_begin) / CLOCKS_PER_SEC / 5;

@@ -32,7 +32,7 @@ double Mix(const config::HbmConfig& hbm, int reads, int writes, Bytes bytes, Byt
 
 /// Reads of many pieces, four accesses in flight.
 double Strided(const config::HbmConfig& hbm, Bytes piece, Bytes stride) {
-  model::HbmMemory memory(hbm, {true, true});
+  model::HbmMemory memory(hbm, model::kRunLevel);
   std::vector<model::Completion> finished;
   Bytes bytes = 0;
   std::size_t started = 0;

@@ -92,7 +92,7 @@ inline Picos Drive(model::MemorySystem& memory, const std::vector<StreamSpec>& s
 
 /// Share of the pins' peak over the whole run.
 inline double Efficiency(const config::HbmConfig& hbm, const std::vector<StreamSpec>& streams) {
-  model::HbmMemory memory(hbm, {true, true});
+  model::HbmMemory memory(hbm, model::kRunLevel);
   Bytes bytes = 0;
   for (const StreamSpec& stream : streams) bytes += stream.bytes;
   const Picos end = Drive(memory, streams);

@@ -29,7 +29,7 @@ double SwitchClocks(const test::Clocks& c) {
 }
 
 Picos OneAccess(const config::HbmConfig& hbm, const Access& access) {
-  HbmMemory memory(hbm, {false, false});
+  HbmMemory memory(hbm, kEveryCommand);
   memory.Start(0, access);
   std::vector<Completion> finished;
   while (finished.empty()) memory.Advance(memory.NextEvent(), finished);
@@ -56,7 +56,7 @@ TEST_CASE("unloaded latency is activate, column and burst") {
 
 TEST_CASE("a write of part of a burst reads it first") {
   const config::HbmConfig hbm = test::Hbm(test::kHbm3, 64, 2);
-  HbmMemory memory(hbm, {false, false});
+  HbmMemory memory(hbm, kEveryCommand);
   std::vector<CommandRecord> log;
   memory.LogChannel(0, &log);
   memory.Start(0, Contiguous(true, 8, 16));
@@ -188,7 +188,7 @@ TEST_CASE("an access obeys its own limit") {
 
 TEST_CASE("equal accesses share fairly and end together") {
   for (const bool second_writes : {false, true}) {
-    HbmMemory memory(test::Hbm(test::kHbm3, 64, 2), {true, true});
+    HbmMemory memory(test::Hbm(test::kHbm3, 64, 2), kRunLevel);
     memory.Start(0, Contiguous(false, 0, 8 * kMiB));
     memory.Start(0, Contiguous(second_writes, 64 * kMiB + 512 * kKiB, 8 * kMiB));
     std::vector<Completion> finished;
@@ -199,7 +199,7 @@ TEST_CASE("equal accesses share fairly and end together") {
 }
 
 TEST_CASE("an empty access ends where it began") {
-  HbmMemory memory(test::Hbm(test::kHbm3, 64, 2), {true, true});
+  HbmMemory memory(test::Hbm(test::kHbm3, 64, 2), kRunLevel);
   const int id = memory.Start(500, Contiguous(true, 0, 0));
   CHECK(memory.NextEvent() == 500);
   std::vector<Completion> finished;
@@ -211,7 +211,7 @@ TEST_CASE("an empty access ends where it began") {
 
 TEST_CASE("an idle memory refreshes and keeps nothing of the past") {
   const config::HbmConfig hbm = test::Hbm(test::kHbm3, 64, 2);
-  HbmMemory memory(hbm, {true, true});
+  HbmMemory memory(hbm, kRunLevel);
   std::vector<Completion> finished;
   memory.Start(0, Contiguous(false, 96, 40));  // Splits the channels.
   while (memory.NextEvent() >= 0) memory.Advance(memory.NextEvent(), finished);
@@ -223,7 +223,7 @@ TEST_CASE("an idle memory refreshes and keeps nothing of the past") {
   CHECK(memory.groups() == 1);
   while (memory.NextEvent() >= 0) memory.Advance(memory.NextEvent(), finished);
   REQUIRE(finished.size() == 1);
-  HbmMemory fresh(hbm, {true, true});
+  HbmMemory fresh(hbm, kRunLevel);
   std::vector<Completion> expected;
   fresh.Start(later, Contiguous(false, 0, 32 * kKiB));
   while (fresh.NextEvent() >= 0) fresh.Advance(fresh.NextEvent(), expected);
@@ -232,7 +232,7 @@ TEST_CASE("an idle memory refreshes and keeps nothing of the past") {
 
 TEST_CASE("rates never exceed the peak of the pins") {
   const config::HbmConfig hbm = test::Hbm(test::kHbm3, 64, 2);
-  HbmMemory memory(hbm, {true, true});
+  HbmMemory memory(hbm, kRunLevel);
   std::vector<Completion> finished;
   memory.Start(0, Contiguous(false, 0, 16 * kMiB));
   memory.Start(0, Contiguous(true, kGiB, 4 * kMiB));
