@@ -297,26 +297,27 @@ class Counter {
     WindowCopies(node, from, to);
   }
 
-  /// Sublanes change places with an outer dimension. A copy of its own loads them from memory, a fusion may shuffle registers.
+  /// Sublanes change places with an outer dimension. A copy of its own loads them, a fusion may shuffle registers.
   void SublaneTranspose(const Node& node, const hlo::Shape& from, const hlo::Shape& to) {
     std::string part = fused_ ? "" : "alone.", bits = std::to_string(hlo::ElementBits(to.type));
     double columns = CeilDiv(MinorLength(to, 0), kLanes);
     if (bits == "32") {
-      // One strided load takes four sublanes of one column of registers, fewer the wider the rows are (read from bundles).
+      // A strided load takes four sublanes of one column of registers, fewer the wider the rows (read from bundles).
       double rows = static_cast<double>(hlo::GridOf(from).tile[from.MinorDimension(1)]);
-      return Add(node, "transpose.sublanes." + part + bits, Registers(to) * std::clamp(columns * rows / 4, 1.0, kSublanes));
+      double loads = Registers(to) * std::clamp(columns * rows / 4, 1.0, kSublanes);
+      return Add(node, "transpose.sublanes." + part + bits, loads);
     }
     Add(node, (columns <= 1 ? "transpose.strided." : "transpose.sublanes.") + part + bits, Registers(to));
   }
 
-  /// A transposing copy works on windows of its own: an operand in VMEM is copied into them, and out of them a result
-  /// whose windows do not divide it (read from bundles: as many vector loads and stores more).
+  /// A transposing copy works on windows of its own: an operand in VMEM is copied into them, and out of them a
+  /// result whose windows do not divide it (read from bundles: as many vector loads and stores more).
   void WindowCopies(const Node& node, const hlo::Shape& from, const hlo::Shape& to) {
     auto in_vmem = [](const hlo::Shape& shape) { return shape.has_layout && shape.layout.memory_space == 1; };
     if (fused_ || features_.steps < 2) return;
     bool ragged = features_.coverage > 1 || std::fmod(MinorLength(to, 0), kLanes) != 0;
-    double registers = (in_vmem(from) ? MemoryRegisters(from) : 0) + (in_vmem(to) && ragged ? MemoryRegisters(to) : 0);
-    Add(node, "copy.window", registers);
+    if (in_vmem(from)) Add(node, "copy.window", MemoryRegisters(from));
+    if (in_vmem(to) && ragged) Add(node, "copy.window", MemoryRegisters(to));
   }
 
   /// slice, pad, concatenate: free where pieces start at register borders, else a rotation a register.
@@ -363,12 +364,6 @@ class Counter {
                   MinorLength(part, 1) != MinorLength(whole, 1);
     Add(node, inside ? "dynamic-slice" : "dynamic-slice.major", Registers(part));
     relayout_ = true;
-  }
-
-  /// A window that sees all of a dimension from everywhere is a reduction whose result is spread again.
-  static bool SeesAll(const hlo::WindowDimension& window, double length) {
-    return window.size > 1 && static_cast<double>(window.size) >= 2 * length - 1 && window.stride == 1 &&
-           static_cast<double>(window.padding_low) >= length - 1;
   }
 
   void ReduceWindow(const Node& node, const hlo::Shape& shape) {

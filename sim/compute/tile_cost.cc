@@ -133,7 +133,7 @@ KernelCost CostOf(const hlo::Instruction& instruction, const config::ChipConfig&
   bool mosaic = features.unmodelled && AddMosaicBody(instruction, mxu, features);
   cost.unmodelled = features.unmodelled;
   cost.why = features.why;
-  // The tables are not fitted to Mosaic kernels, so these have a band of their own; that of other custom calls is not known.
+  // The tables are not fitted to Mosaic kernels, so these have a band of their own; of other calls nothing is known.
   cost.error_class = mosaic ? "custom" : features.op_class;
   bool known = mosaic || features.op_class != "custom";
   cost.error_band = known ? Lookup(core.error_band, cost.error_class, kUnknownBand) : kUnknownBand;

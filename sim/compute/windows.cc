@@ -34,4 +34,9 @@ Windows WindowsOver(const hlo::Shape& domain, const hlo::WindowConfig& config) {
   return windows;
 }
 
+bool SeesAll(const hlo::WindowDimension& window, double length) {
+  return window.size > 1 && static_cast<double>(window.size) >= 2 * length - 1 && window.stride == 1 &&
+         static_cast<double>(window.padding_low) >= length - 1;
+}
+
 }  // namespace spillway::compute

@@ -19,4 +19,7 @@ struct Windows {
 /// `domain`: the shape whose tiles the output bounds count.
 Windows WindowsOver(const hlo::Shape& domain, const hlo::WindowConfig& config);
 
+/// The window sees all of a dimension of this length from everywhere: a reduction whose result is spread again.
+bool SeesAll(const hlo::WindowDimension& window, double length);
+
 }  // namespace spillway::compute
