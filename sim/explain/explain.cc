@@ -46,7 +46,7 @@ class Explainer {
     if (!around.ok()) return around.errors();
     boundaries_ = FindBoundaries(flow_, *around);
     Lines();
-    if (inputs_.replay) {
+    if (inputs_.replay && report_.summary.complete) {   // Costs are differences to the whole run.
       if (Status priced = Price(plan_inputs); !priced.ok()) return priced.errors();
     }
     report_.complete = report_.summary.complete && !Interrupted();

@@ -167,20 +167,6 @@ class Survey {
     candidates_.push_back(std::move(candidate));
   }
 
-  static bool RunsOnCore(const Instruction& instruction) {
-    switch (instruction.opcode) {
-      case Opcode::kCopyStart:
-      case Opcode::kCopyDone:
-      case Opcode::kAsyncStart:
-      case Opcode::kAsyncUpdate:
-      case Opcode::kAsyncDone:
-        return false;
-      default:
-        return !CallsScheduled(instruction.opcode) && !IsOffChip(instruction.opcode) && !IsJoin(instruction) &&
-               !IsAllocation(instruction);
-    }
-  }
-
   /// Everything that holds the value, until kernels use it up; sets `why` if something else does.
   void Follow(const Holder& holder, Candidate& candidate) const {
     if (std::find_if(candidate.holders.begin(), candidate.holders.end(), [&](const Holder& h) {
@@ -203,7 +189,7 @@ class Survey {
         for (std::size_t k = 0; k < user->operands.size(); ++k) {
           if (user->operands[k] == holder.instruction) Follow({user, static_cast<int>(k)}, candidate);
         }
-      } else if (hlo::IsFree(user->opcode) || !RunsOnCore(*user)) {
+      } else if (!RunsOnCore(*user)) {
         candidate.line.why = fmt::format("'{}' ({}) takes it, which needs it in HBM", user->name, user->opcode_name);
       }
     }

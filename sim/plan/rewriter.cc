@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/plan/aliasing.h"
 #include "sim/plan/order.h"
 
 namespace spillway::plan {
@@ -132,6 +133,20 @@ void Rewriter::DropAttribute(hlo::Instruction& instruction, std::string_view nam
   attributes.erase(std::remove_if(attributes.begin(), attributes.end(),
                                   [&](const hlo::Attribute& attribute) { return attribute.name == name; }),
                    attributes.end());
+}
+
+bool RunsOnCore(const hlo::Instruction& instruction) {
+  switch (instruction.opcode) {
+    case hlo::Opcode::kCopyStart:
+    case hlo::Opcode::kCopyDone:
+    case hlo::Opcode::kAsyncStart:
+    case hlo::Opcode::kAsyncUpdate:
+    case hlo::Opcode::kAsyncDone:
+      return false;
+    default:
+      return !hlo::IsFree(instruction.opcode) && !CallsScheduled(instruction.opcode) && !IsOffChip(instruction.opcode) &&
+             !IsJoin(instruction) && !IsAllocation(instruction);
+  }
 }
 
 }  // namespace spillway::plan

@@ -64,5 +64,7 @@ class Rewriter {
 
 /// Calls whose callee is part of the schedule: while, call, conditional.
 bool CallsScheduled(hlo::Opcode opcode);
+/// A kernel: takes time on the core by itself. Asynchronous copies, calls, communication and what is free are none.
+bool RunsOnCore(const hlo::Instruction& instruction);
 
 }  // namespace spillway::plan

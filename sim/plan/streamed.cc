@@ -27,20 +27,6 @@ using hlo::Opcode;
 constexpr int kPatience = 5;                 ///< A chain grows until so many kernels more have brought nothing.
 constexpr Bytes kWorthwhile = 1 * kMiB;      ///< Less between two kernels is not worth a search.
 
-bool RunsOnCore(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kCopyStart:
-    case Opcode::kCopyDone:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-      return false;
-    default:
-      return !hlo::IsFree(instruction.opcode) && !CallsScheduled(instruction.opcode) && !IsOffChip(instruction.opcode) &&
-             !IsJoin(instruction) && !IsAllocation(instruction);
-  }
-}
-
 bool Forwards(const Instruction& instruction) {
   return instruction.opcode == Opcode::kGetTupleElement || instruction.opcode == Opcode::kBitcast;
 }
