@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cctype>
 #include <map>
 #include <memory>
 #include <string>
