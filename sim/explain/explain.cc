@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <thread>
 
 #include "sim/engine/simulate.h"
 #include "sim/explain/replay.h"
+#include "sim/explain/workers.h"
 #include "sim/plan/plan_check.h"
 #include "sim/plan/resident.h"
 
@@ -200,25 +203,49 @@ class Explainer {
     return ran.busy_ps / std::max<std::int64_t>(ran.executions, 1);
   }
 
+  /// Runs all excerpts that the boundaries need, beside each other; what fails here is run again where it is needed.
+  void RunExcerpts() {
+    std::set<std::pair<int, int>> needed;   // Op; boundary, or -1 for all transfers.
+    for (std::size_t i = 0; i < boundaries_.size(); ++i) {
+      for (int op : boundaries_[i].touching) {
+        if (flow_.IsAsync(op)) continue;
+        needed.insert({op, -1});
+        needed.insert({op, static_cast<int>(i)});
+      }
+    }
+    const std::vector<std::pair<int, int>> jobs(needed.begin(), needed.end());
+    const std::size_t processors = std::max(1u, std::thread::hardware_concurrency());
+    const auto values = RunJobs(jobs.size(), processors, [&](std::size_t i) -> std::optional<Picos> {
+      const Result<Picos> busy = Busy(jobs[i].first, jobs[i].second);
+      return busy.ok() ? std::optional<Picos>(*busy) : std::nullopt;
+    }, inputs_.interrupted);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (values[i]) alone_[jobs[i]] = *values[i];
+    }
+  }
+
+  /// One execution of `op` by itself, without the transfers of a boundary's tensor (-1: with all).
+  Result<Picos> Busy(int op, int boundary) const {
+    const auto known = alone_.find({op, boundary});
+    if (known != alone_.end()) return known->second;
+    const plan::Program excerpt = Excerpt(program_, op);
+    if (boundary < 0) return BusyAlone(excerpt, op);
+    return BusyAlone(WithoutTraffic(excerpt, KeptOf(boundaries_[static_cast<std::size_t>(boundary)])), op);
+  }
+
   /// What the kernels that touch the tensor take less without its transfers, and the waits for its copies.
-  Result<Picos> SavedInExcerpts(const Boundary& boundary) {
+  Result<Picos> SavedInExcerpts(std::size_t index) const {
     Picos saved = 0;
-    for (int op : boundary.touching) {
+    for (int op : boundaries_[index].touching) {
       if (flow_.IsAsync(op)) {
         auto waited = measured_.waited.find(op);
         if (waited != measured_.waited.end()) saved += waited->second;
         continue;
       }
-      const plan::Program excerpt = Excerpt(program_, op);
-      auto with = alone_.find(op);
-      if (with == alone_.end()) {
-        const Result<Picos> busy = BusyAlone(excerpt, op);
-        if (!busy.ok()) return busy.errors();
-        with = alone_.emplace(op, *busy).first;
-      }
-      const Result<Picos> without = BusyAlone(WithoutTraffic(excerpt, KeptOf(boundary)), op);
+      const Result<Picos> with = Busy(op, -1), without = Busy(op, static_cast<int>(index));
+      if (!with.ok()) return with.errors();
       if (!without.ok()) return without.errors();
-      saved += report_.summary.ops[static_cast<std::size_t>(op)].executions * (with->second - *without);
+      saved += report_.summary.ops[static_cast<std::size_t>(op)].executions * (*with - *without);
     }
     return saved;
   }
@@ -228,6 +255,7 @@ class Explainer {
     const std::int64_t transfers = measured_.transfers * static_cast<std::int64_t>(boundaries_.size());
     const bool whole = transfers <= kWholeReplayTransfers, bundles = FromBundles();
     const Picos base = report_.summary.makespan_ps;
+    if (!whole) RunExcerpts();
     for (std::size_t i = 0; i < boundaries_.size() && !Interrupted(); ++i) {
       const Boundary& boundary = boundaries_[i];
       BoundaryLine& line = report_.boundaries[i];
@@ -247,7 +275,7 @@ class Explainer {
         line.method = CostMethod::kWhole;
         continue;
       }
-      Result<Picos> saved = SavedInExcerpts(boundary);
+      Result<Picos> saved = SavedInExcerpts(i);
       if (!saved.ok()) return saved.errors();
       line.spill_cost_ps = *saved;
       line.method = CostMethod::kExcerpt;
@@ -263,7 +291,7 @@ class Explainer {
   const plan::Program& program_;
   const Dataflow flow_;
   Measured measured_;
-  std::map<int, Picos> alone_;          ///< Op -> BusyAlone with all its transfers.
+  std::map<std::pair<int, int>, Picos> alone_;   ///< Of Busy.
   std::vector<Boundary> boundaries_;
   Report report_;
 };
