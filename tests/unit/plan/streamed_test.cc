@@ -120,6 +120,17 @@ TEST_CASE("streamed: an elementwise chain moves its input and its result once") 
   CHECK(planned.groups[0].hbm_bytes == planned.traffic.total());
 }
 
+TEST_CASE("streamed: a chain may have any number of kernels") {
+  std::string text = "HloModule chain, is_scheduled=true\n\nENTRY %main (x: f32[8192,1024]) -> f32[8192,1024] {\n"
+                     "  %k0 = f32[8192,1024]{1,0:T(8,128)} parameter(0)\n";
+  for (int k = 1; k <= 15; ++k) {
+    text += fmt::format("  {}%k{} = f32[8192,1024]{{1,0:T(8,128)}} negate(%k{})\n", k == 15 ? "ROOT " : "", k, k - 1);
+  }
+  Planned planned = Stream(*ParseModule(text + "}\n"), ShippedChip("v6e"));
+  CHECK(planned.program.ops.size() == 1);
+  CHECK(planned.traffic.total() == 2 * (Bytes{8192} * 1024 * 4));
+}
+
 constexpr char kSum[] = R"(HloModule sum, is_scheduled=true
 
 %add (p: f32[], q: f32[]) -> f32[] {
