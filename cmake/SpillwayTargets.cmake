@@ -15,8 +15,10 @@ endif()
 # Warnings for our own code; third-party headers come in as SYSTEM.
 function(spillway_warnings target)
   # gcc 12 sees overreads that are not there inside boost::container::small_vector.
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-stringop-overread
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wno-stringop-overread
                          -Wno-stringop-overflow -Wno-array-bounds
+                         # Files of a batch see each other's private names: no shadow in the program.
+                         $<$<NOT:$<BOOL:${SPILLWAY_BATCH_LINES}>>:-Wshadow>
                          $<$<BOOL:${SPILLWAY_WERROR}>:-Werror>)
 endfunction()
 
