@@ -221,10 +221,9 @@ Picos Core::ContentionLoss() {
       std::min(1.0, static_cast<double>(pending_accesses_) / static_cast<double>(pending_cycles_));
   const double ps_per_byte =
       intensity * vmem.dma_contention * 1e12 / chip_.core.clock_hz / static_cast<double>(vmem.load_bytes);
-  const double lost = (dma->VmemBytes() - vmem_mark_) * ps_per_byte;
-  const double owed = lost - static_cast<double>(contention_paid_);
-  // While it is made up for, DMA goes on at the rate so far: the rest of the geometric series.
-  const double share = std::min(0.9, lost / static_cast<double>(std::max<Picos>(1, Now() - segment_start_)));
+  const double owed = (dma->VmemBytes() - vmem_mark_) * ps_per_byte - static_cast<double>(contention_paid_);
+  // While it is made up for, DMA goes on: the rest of the geometric series, at today's rate.
+  const double share = std::min(0.9, dma->VmemRate() * ps_per_byte / 1e12);
   return static_cast<Picos>(owed / (1 - share));
 }
 

@@ -31,6 +31,8 @@ class DmaInterface : public virtual sc_core::sc_interface {
   virtual int Issue(const plan::Transfer& transfer, int op, DmaClient& client, int cookie) = 0;
   /// Accesses that DMA has made to VMEM so far, in bytes.
   virtual double VmemBytes() = 0;
+  /// Rate of these accesses now, bytes per second.
+  virtual double VmemRate() const = 0;
 };
 
 /// The DMA engines: one queue a hardware thread. A descriptor waits in its queue until fewer than
@@ -46,6 +48,7 @@ class Dma : public sc_core::sc_module, public DmaInterface, public HbmClient {
   bool HasRoom(int thread) const override;
   int Issue(const plan::Transfer& transfer, int op, DmaClient& client, int cookie) override;
   double VmemBytes() override { return hbm->MovedBytes(); }
+  double VmemRate() const override { return hbm->Rate(); }
   void OnHbmDone(int tag) override;
 
  private:

@@ -27,6 +27,8 @@ class HbmInterface : public virtual sc_core::sc_interface {
   virtual void Start(const model::Access& access, HbmClient& client, int tag) = 0;
   /// Bytes that have crossed the buses or are about to, accesses in progress included.
   virtual double MovedBytes() = 0;
+  /// Current total rate of both directions, bytes per second.
+  virtual double Rate() const = 0;
 };
 
 /// The HBM stacks: lets simulated time pass for a model::MemorySystem, one event for what may be a completion.
@@ -37,6 +39,7 @@ class Hbm : public sc_core::sc_module, public HbmInterface {
 
   void Start(const model::Access& access, HbmClient& client, int tag) override;
   double MovedBytes() override { return static_cast<double>(model_->Moved(Now())); }
+  double Rate() const override { return model_->ReadRate() + model_->WriteRate(); }
   const model::MemoryCounters& counters() const { return model_->counters(); }
 
  private:
