@@ -64,7 +64,7 @@ ExitCode RunReport(Session& session, const Arguments& arguments) {
 Command ReportCommand() {
   Command command;
   command.name = "report";
-  command.summary = "make one HTML page of finished runs or of a sweep, readable without a network";
+  command.summary = "make one HTML page of finished runs or a sweep, readable without a network";
   command.positionals = {{"DIR", "a directory that 'run -o' has written (several are compared), or that of a sweep", 1, -1,
                           Complete::kDirectory}};
   command.options = {{"output", 'o', "FILE",
