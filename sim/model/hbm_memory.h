@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chip's HBM: one controller per pseudo-channel (command level), or one per group of channels that see
-// the same traffic, with served batches remembered (run level). Both run the same rules and give the same
-// times; run level does each distinct piece of work once.
+// the same traffic, with the times of known batches recalled (run level). Both take the same decisions by the
+// same rules; docs/memory-model.md says how close they are.
 #pragma once
 
 #include <map>
