@@ -165,7 +165,8 @@ class Editor {
       const std::int64_t old_in = solver_.Old(in[d]), old_out = solver_.Old(out[d]);
       const std::int64_t now_in = NewSize(in[d]), now_out = NewSize(out[d]);
       if (now_in != old_in || now_out != old_out) {
-        const __int128 moved = static_cast<__int128>(s.start) * now_in;
+        __extension__ using Wide = __int128;
+        const Wide moved = static_cast<Wide>(s.start) * now_in;
         const bool share = rules_.KeepsShare(instruction, d) && moved % old_in == 0;
         const bool part = old_out > 0 && s.start % old_out == 0 && old_in % old_out == 0 &&
                           now_in == old_in / old_out * now_out;
