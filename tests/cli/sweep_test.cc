@@ -476,7 +476,7 @@ TEST_CASE("Ctrl-C keeps the journal and exits with 130") {
   const std::string out = directory.File("out");
   // Far more work than the time before the signal allows.
   const Strings words = {"sweep",  "attention", "--chip", "v6e", "--variant", "new", "--axis", "S=8192", "--axis",
-                         "dma.read_latency=1ns:3000ns:+1ns", "-o", out, "-j", "2"};
+                         "dma.read_latency=1ns:600ns:+1ns", "-o", out, "-j", "2"};
   const pid_t pid = Start(words);
   WaitForLines(pid, out + "/journal.jsonl", 2);
   kill(pid, SIGINT);
