@@ -69,12 +69,6 @@ int Batch::Add(const AddressMap& map, const UnitRun& added) {
   return static_cast<int>(runs.size()) - 1;
 }
 
-int Batch::bursts() const {
-  int sum = 0;
-  for (const UnitRun& run : runs) sum += run.bursts;
-  return sum;
-}
-
 AccessPattern::AccessPattern(const AddressMap& map, const Loops& l) : map_(&map), write_(l.write) {
   shares_.resize(static_cast<std::size_t>(map.channels()));
   entries_.resize(shares_.size());

@@ -29,7 +29,6 @@ struct Batch {
   std::vector<UnitRun> runs;
   /// Adds to the run of those rows, or starts one; returns its index.
   int Add(const AddressMap& map, const UnitRun& run);
-  int bursts() const;
 };
 
 /// The share of one channel in an access.
