@@ -5,5 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/install_deps.sh run
 cmake --preset release -DSPILLWAY_TESTS=OFF >/dev/null
-cmake --build --preset release -- --quiet
+quiet=(); [ -t 1 ] || quiet=(-- --quiet)   # On a terminal ninja shows how far it is.
+printf 'building, some minutes on a small machine\n' >&2
+cmake --build --preset release "${quiet[@]}"
 exec build/release/sim/spillway run attention --chip v6e -o runs/attention "$@"
