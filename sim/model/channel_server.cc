@@ -12,7 +12,7 @@ constexpr int kMostBursts = 254;
 constexpr int kFewBursts = 32;
 
 // A device that was put back is likely, not true: what follows in service is better to learn from.
-constexpr int kServedInARow = 4;
+constexpr int kServedInARow = 2;
 
 bool Recallable(const BatchTraits& traits) {
   return !traits.mixed && traits.bursts <= kMostBursts && (traits.parts == 0 || traits.bursts >= kFewBursts);
