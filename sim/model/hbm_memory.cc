@@ -34,14 +34,14 @@ Status CheckHbm(const config::HbmConfig& config) {
 }
 
 HbmMemory::HbmMemory(const config::HbmConfig& config, Options options)
-    : config_(config), options_(options), shared_{MapOf(config), options.service, options.recall, {}, {}, {}, {}}, tck_(config.timing.tck) {
-  if (!shared_.map.symmetric() || config.refresh_phase == config::RefreshPhase::kStaggered) options_.share_channels = false;
+    : config_(config), share_channels_(options.share_channels), shared_{MapOf(config), options.service, options.recall, {}, {}, {}, {}}, tck_(config.timing.tck) {
+  if (!shared_.map.symmetric() || config.refresh_phase == config::RefreshPhase::kStaggered) share_channels_ = false;
   // REFpb picks banks by their use, which is not followed without commands.
   if (config.refresh_mode == config::RefreshMode::kPerBank) shared_.recall = false;
   const ChannelServer server(config_, shared_);
   groups_.reserve(static_cast<std::size_t>(config.channels));
   for (int channel = 0; channel < config.channels; ++channel) {
-    if (options_.share_channels && channel > 0) {
+    if (share_channels_ && channel > 0) {
       groups_[0].channels.push_back(channel);
     } else {
       groups_.push_back({ChannelController(config, channel, server), {channel}});
@@ -51,7 +51,7 @@ HbmMemory::HbmMemory(const config::HbmConfig& config, Options options)
 }
 
 void HbmMemory::LogChannel(int channel, std::vector<CommandRecord>* log) {
-  SPILLWAY_CHECK(!options_.share_channels && options_.service == ServiceMode::kCommands);
+  SPILLWAY_CHECK(!share_channels_ && shared_.mode == ServiceMode::kCommands);
   groups_[static_cast<std::size_t>(channel)].controller.server().set_log(log);
 }
 
@@ -135,8 +135,8 @@ int HbmMemory::Start(Picos now, const Access& access) {
   // Decisions of this very clock do not see it, whichever of the two the caller names first.
   const Ticks visible = now / tck_ + 1;
   RunDecisions(now);
-  if (options_.share_channels) MergeFresh(visible);
-  live_[id] = {now, channels, 0};
+  if (share_channels_) MergeFresh(visible);
+  live_[id] = {channels, 0, 0};
   const double bursts_per_second = access.max_bytes_per_second / static_cast<double>(config_.burst_bytes);
   Place(id, shape, visible, bursts_per_second * static_cast<double>(tck_) / static_cast<double>(kPicosPerSecond));
   CollectDecisions();

@@ -45,7 +45,6 @@ class HbmMemory final : public MemorySystem {
     std::vector<int> channels;
   };
   struct Live {
-    Picos start = 0;
     int channels_left = 0;
     Ticks end = 0;
     Ticks no_end_before = 0;
@@ -60,7 +59,7 @@ class HbmMemory final : public MemorySystem {
   void FindNextEvent();
 
   config::HbmConfig config_;
-  Options options_;
+  bool share_channels_;
   ChannelServer::Shared shared_;
   Picos tck_;
   std::vector<Group> groups_, spare_;             ///< Spare ones keep their memory.

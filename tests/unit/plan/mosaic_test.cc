@@ -9,6 +9,7 @@
 
 #include "sim/plan/kernel.h"
 #include "tests/support/mosaic_samples.h"
+#include "tests/support/plan_modules.h"
 #include "tests/unit/plan/truth_table.h"
 
 namespace spillway::plan {
@@ -22,7 +23,7 @@ struct Moved {
 Moved Move(const hlo::Instruction& instruction, const std::string& chip) {
   KernelInputs inputs;
   inputs.instruction = &instruction;
-  inputs.chip = &testing::Chip(chip);
+  inputs.chip = &testing::ShippedChip(chip);
   Moved moved;
   moved.kernel = BuildKernel(inputs);
   auto source = MakeKernelSource(std::make_shared<const Kernel>(moved.kernel));

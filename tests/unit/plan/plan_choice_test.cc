@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/plan/plan_check.h"
+#include "tests/support/plan_modules.h"
 #include "tests/unit/plan/truth_table.h"
 
 namespace spillway::plan {
@@ -37,7 +38,7 @@ Made Make(const PlanChoice& choice) {
   REQUIRE(modules.ok());
   PlanInputs inputs;
   inputs.module = (*modules)[0].get();
-  inputs.chip = &testing::Chip("v6e");
+  inputs.chip = &testing::ShippedChip("v6e");
   Diagnostics warnings;
   Made made;
   auto program = MakePlan(inputs, choice, warnings, &made.report);
@@ -108,7 +109,7 @@ TEST_CASE("plans: a file that cannot be met is refused") {
   auto modules = hlo::ParseModules(kChain, "test.hlo");
   PlanInputs inputs;
   inputs.module = (*modules)[0].get();
-  inputs.chip = &testing::Chip("v6e");
+  inputs.chip = &testing::ShippedChip("v6e");
   Diagnostics warnings;
   CHECK(!MakePlan(inputs, File("keep: [four]\n"), warnings).ok());
   CHECK(!MakePlan(inputs, File("keep: [three]\n"), warnings).ok());

@@ -10,12 +10,13 @@
 #include "sim/hlo/attributes.h"
 #include "sim/plan/buffer_assignment.h"
 #include "sim/plan/kernel.h"
+#include "tests/support/plan_modules.h"
 #include "tests/unit/plan/truth_table.h"
 
 namespace spillway::plan {
 namespace {
 
-using testing::Chip;
+using testing::ShippedChip;
 
 struct Planned {
   std::unique_ptr<hlo::Module> module;
@@ -94,7 +95,7 @@ ENTRY %main (a: f32[1024,128]) -> f32[1024,128] {
 }  // namespace
 
 TEST_CASE("a loop's trips follow from its condition, and its carry shares storage") {
-  Planned planned = PlanText(kLoop, Chip("v6e"));
+  Planned planned = PlanText(kLoop, ShippedChip("v6e"));
   REQUIRE(planned.program.items.size() == 2);
   const Item& loop = planned.program.items[1];
   REQUIRE(loop.kind == Item::Kind::kLoop);
@@ -120,7 +121,7 @@ TEST_CASE("a loop's trips follow from its condition, and its carry shares storag
 TEST_CASE("a loop whose trips are data takes the default and says so") {
   std::string text = kLoop;
   text.replace(text.find("constant(20)"), 12, "custom-call(%j), custom_call_target=\"data\"");
-  config::ChipConfig chip = Chip("v6e");
+  config::ChipConfig chip = ShippedChip("v6e");
   chip.run.default_trip_count = 5;
   Planned planned = PlanText(text, chip);
   CHECK(planned.program.items[1].trips == 5);
@@ -142,7 +143,7 @@ ENTRY %main (a: bf16[2048,128], b: bf16[2048,128]) -> bf16[2048,128] {
   ROOT %r = bf16[2048,128]{1,0:T(8,128)(2,1)} negate(%copy-done)
 }
 )";
-  config::ChipConfig chip = Chip("v6e");
+  config::ChipConfig chip = ShippedChip("v6e");
   Planned cold = PlanText(text, chip);
   REQUIRE(cold.program.items.size() == 5);
   const Item &start = cold.program.items[0], &slice = cold.program.items[1], &done = cold.program.items[2];
@@ -178,7 +179,7 @@ ENTRY %main (c: pred[], a: f32[8,128]) -> f32[8,128] {
   %k = f32[8,128]{1,0:T(8,128)} call(%a), to_apply=%heavy
   ROOT %r = f32[8,128]{1,0:T(8,128)} conditional(%c, %k, %k), true_computation=%light, false_computation=%heavy
 }
-)", Chip("v5e"));
+)", ShippedChip("v5e"));
   CHECK(planned.program.ops.size() == 2);
   CHECK(planned.warnings.size() == 1);
   Moved moved;
@@ -198,7 +199,7 @@ ENTRY main {
   r = f32[1024,1024] all-reduce(a), to_apply=add
   ROOT s = f32[1024,1024] custom-call(r), custom_call_target="mystery"
 }
-)", Chip("v5e"));
+)", ShippedChip("v5e"));
   CHECK(planned.warnings.size() == 1);
   REQUIRE(FindOp(planned.program, "r") != nullptr);
   CHECK(FindOp(planned.program, "r")->unmodelled);
@@ -229,7 +230,7 @@ TEST_CASE("every module of the corpus plans; steps are bounded and waits match i
       Diagnostics warnings;
       PlanInputs inputs;
       inputs.module = modules->front().get();
-      const config::ChipConfig& chip = Chip(std::string(folder).substr(0, 3) == "v6e" ? "v6e" : "v5e");
+      const config::ChipConfig& chip = ShippedChip(std::string(folder).substr(0, 3) == "v6e" ? "v6e" : "v5e");
       inputs.chip = &chip;
       INFO(folder << "/" << name);
       auto program = PlanAsCompiled(inputs, warnings);
@@ -263,7 +264,7 @@ TEST_CASE("whatever parses is planned: no crash, no descriptor outside its buffe
       Diagnostics warnings;
       PlanInputs inputs;
       inputs.module = module.get();
-      inputs.chip = &Chip("v5e");
+      inputs.chip = &ShippedChip("v5e");
       auto program = PlanAsCompiled(inputs, warnings);
       if (!program.ok()) continue;
       ++planned;
@@ -307,7 +308,7 @@ TEST_CASE("VMEM buffers take what the compiler's memory report says", "[validati
     INFO(entry.path().filename().string());
     auto assignment = BufferAssignment::Parse(assignment_text, "buffer-assignment.txt");
     REQUIRE(assignment.ok());
-    const config::ChipConfig& chip = Chip(entry.path().filename().string().substr(0, 3));
+    const config::ChipConfig& chip = ShippedChip(entry.path().filename().string().substr(0, 3));
     Planned exact = PlanText(module_text, chip, &*assignment);
     Bytes extent = 0;
     for (const Buffer& buffer : exact.program.buffers) {

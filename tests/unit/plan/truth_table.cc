@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "sim/base/file.h"
-#include "sim/config/config_loader.h"
+#include "tests/support/plan_modules.h"
 
 namespace spillway::plan::testing {
 namespace {
@@ -56,7 +56,7 @@ Comparison Compare(const TruthRow& row, const hlo::Instruction& instruction) {
   result.row = row;
   KernelInputs inputs;
   inputs.instruction = &instruction;
-  inputs.chip = &Chip(row["chip"]);
+  inputs.chip = &ShippedChip(row["chip"]);
   auto kernel = std::make_shared<const Kernel>(BuildKernel(inputs));
   result.from_dump = kernel->grid.from_dump;
   result.ours = CountTraffic(*MakeKernelSource(kernel));
@@ -143,19 +143,6 @@ std::vector<Comparison> CompareRows(const std::string& corpus, const std::vector
     result.push_back(Compare(row, *instruction));
   }
   return result;
-}
-
-const config::ChipConfig& Chip(const std::string& name) {
-  static std::map<std::string, config::ChipConfig> cache;
-  auto it = cache.find(name);
-  if (it == cache.end()) {
-    config::ChipRequest request;
-    request.chip = name;
-    request.search = {std::string(SPILLWAY_SOURCE_DIR) + "/configs"};
-    auto loaded = config::LoadChip(request);
-    it = cache.emplace(name, loaded.ok() ? loaded->config : config::ChipConfig()).first;
-  }
-  return it->second;
 }
 
 }  // namespace spillway::plan::testing

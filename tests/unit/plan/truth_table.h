@@ -46,7 +46,5 @@ struct Comparison {
 std::vector<Comparison> CompareRows(const std::string& corpus, const std::vector<TruthRow>& rows,
                                     std::vector<std::string>& unreadable);
 
-/// The chips that the corpus was compiled for, from configs/.
-const config::ChipConfig& Chip(const std::string& name);
 
 }  // namespace spillway::plan::testing
