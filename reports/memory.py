@@ -59,7 +59,7 @@ def main():
     page = ["# HBM efficiency", "",
             "Made by `reports/memory.py BUILD_DIR` from the run level of the model with the default configurations. Shares are of the",
             "pins' peak (v5e 819.2, v6e 1638.4 GB/s). DMA latency is not in these figures: accesses reach the controllers at once.", "",
-            "## Mixes of streams", "", "Each stream moves 64 MiB in accesses of 2 MiB, two in flight.", ""]
+            "## Mixes of streams", "", "Each stream moves 256 MiB in accesses of 2 MiB, two in flight.", ""]
     for chip in ("v5e", "v6e"):
         page += [f"### {chip}", "", "| streams | model, share | model, GB/s | measured, share | measured |", "|---|---|---|---|---|"]
         for x, share, rate in curves[chip, "mix"]["model"]:

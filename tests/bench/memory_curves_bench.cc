@@ -82,7 +82,7 @@ void Curves(const char* chip) {
   const config::HbmConfig hbm = Chip(chip);
   const std::pair<int, int> mixes[] = {{1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}, {3, 1}, {4, 1}};
   for (const auto& [reads, writes] : mixes) {
-    Row(chip, "mix", "model", std::to_string(reads) + "R:" + std::to_string(writes) + "W", Mix(hbm, reads, writes, 64 * kMiB, 2 * kMiB), hbm);
+    Row(chip, "mix", "model", std::to_string(reads) + "R:" + std::to_string(writes) + "W", Mix(hbm, reads, writes, 256 * kMiB, 2 * kMiB), hbm);
   }
   for (Bytes access = 4 * kKiB; access <= 4 * kMiB; access *= 2) {
     const Bytes bytes = std::min<Bytes>(32 * kMiB, access * 1024);
