@@ -3,7 +3,7 @@
 # Installs what is missing on Debian bookworm. Arguments: run (default), test.
 set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libsystemc-dev libboost-dev libboost-program-options-dev
-          libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libprotobuf-dev protobuf-compiler zlib1g-dev)
+          libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libprotobuf-dev protobuf-compiler libdeflate-dev)
 if [ "${1:-run}" = test ]; then
   packages+=(mold catch2 librapidcheck-dev libbenchmark-dev python3 slurm-wlm munge parallel)
 fi

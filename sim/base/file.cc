@@ -3,14 +3,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <libdeflate.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <numeric>
 
 namespace spillway {
@@ -41,7 +42,7 @@ Result<std::string> ReadDescriptor(int fd, const std::string& path) {
 
 // The last word of a gzip file is its length before compression (of the last member, modulo 2^32). Only a
 // hint: a deflated byte makes at most 1032.
-std::size_t InflatedSizeHint(const std::string& data) {
+std::size_t InflatedSizeHint(std::string_view data) {
   std::size_t size = 0;
   for (std::size_t i = 0; i < 4 && data.size() >= 4; ++i) {
     size |= std::size_t{static_cast<unsigned char>(data[data.size() - 4 + i])} << 8 * i;
@@ -49,29 +50,27 @@ std::size_t InflatedSizeHint(const std::string& data) {
   return std::min(size, 32 * data.size() + 1024);
 }
 
-Result<std::string> Inflate(const std::string& data, const std::string& path) {
-  z_stream stream{};
-  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) return Error("zlib cannot start");
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
-  stream.avail_in = static_cast<uInt>(data.size());
-  std::string out(InflatedSizeHint(data) + 1, '\0');
+Result<std::string> Inflate(std::string_view data, const std::string& path) {
+  const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> decompressor(
+      libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
+  if (decompressor == nullptr) return Error("no memory to undo gzip");
+  std::string out(InflatedSizeHint(data), '\0');
   std::size_t used = 0;
-  int code = Z_OK;
-  while (code == Z_OK) {
-    if (used == out.size()) out.resize(out.size() * 2 + 1024);
-    stream.next_out = reinterpret_cast<Bytef*>(out.data() + used);
-    stream.avail_out = static_cast<uInt>(std::min<std::size_t>(out.size() - used, 1u << 30));
-    const uInt room = stream.avail_out;
-    code = inflate(&stream, Z_NO_FLUSH);
-    used += room - stream.avail_out;
-    if (code == Z_STREAM_END && stream.avail_in > 0) code = inflateReset(&stream);  // next member
-    if (code == Z_BUF_ERROR && stream.avail_in > 0) code = Z_OK;                    // needs room
-    if (used > kMaxInflatedBytes) break;
-  }
-  inflateEnd(&stream);
-  if (used > kMaxInflatedBytes) return Error(fmt::format("'{}' inflates to more than 4 GiB", path));
-  if (code != Z_STREAM_END) {
-    return Error(fmt::format("'{}' is a broken or truncated gzip file", path));
+  while (!data.empty()) {  // a member a turn, or the same one again with more room
+    std::size_t read = 0, written = 0;
+    const libdeflate_result code =
+        libdeflate_gzip_decompress_ex(decompressor.get(), data.data(), data.size(), out.data() + used,
+                                      out.size() - used, &read, &written);
+    if (code == LIBDEFLATE_INSUFFICIENT_SPACE) {
+      if (out.size() >= kMaxInflatedBytes) return Error(fmt::format("'{}' inflates to more than 4 GiB", path));
+      out.resize(std::min(2 * out.size() + 1024, kMaxInflatedBytes));
+      continue;
+    }
+    if (code != LIBDEFLATE_SUCCESS) {
+      return Error(fmt::format("'{}' is a broken or truncated gzip file", path));
+    }
+    data.remove_prefix(read);
+    used += written;
   }
   out.resize(used);
   return out;
