@@ -47,12 +47,11 @@ class Server {
     FindOwners();
   }
 
-  void Run(ServiceMode mode, ServiceResult& result) {
+  void Run(ServiceResult& result) {
     result.run_data_end.assign(current_.runs.size(), 0);
     const DramClocks& clocks = device_.clocks();
     RowCommand row = BestRowCommand();
     while (reads_left_ + writes_left_ > 0) {
-      if (mode == ServiceMode::kTrains) AdvanceTrain(row.tick, result);
       const Command command = reads_left_ > 0 ? Command::kRead : Command::kWrite;
       std::size_t best = 0;
       Ticks best_tick = kNever;
@@ -123,59 +122,6 @@ class Server {
   }
   void FindOwners() {
     for (WantedBank& wanted : wanted_) FindOwner(wanted);
-  }
-
-  /// Two rows in different bank groups of a stack take turns when each is free again two bursts later. While the two
-  /// oldest rows do so and neither ends nor a row command falls due, their bursts need no decisions.
-  void AdvanceTrain(Ticks row_tick, ServiceResult& result) {
-    const Command command = reads_left_ > 0 ? Command::kRead : Command::kWrite;
-    const bool write = command == Command::kWrite;
-    const DramClocks& clocks = device_.clocks();
-    if (clocks.ccd_l > 2 * clocks.ccd_s) return;
-    int first = -1, second = -1;
-    for (int i = 0; i < static_cast<int>(left_.size()); ++i) {
-      const auto index = static_cast<std::size_t>(i);
-      const RowRun& run = current_.runs[index];
-      if (left_[index] == 0 || run.write != write || device_.bank(run.bank).row != run.row || !Owns(i)) continue;
-      if (first < 0) {
-        first = i;
-      } else if (device_.GroupOf(run.bank) != device_.GroupOf(current_.runs[static_cast<std::size_t>(first)].bank)) {
-        second = i;
-        break;
-      }
-    }
-    if (second < 0) return;
-    const RowRun& a = current_.runs[static_cast<std::size_t>(first)];
-    const RowRun& b = current_.runs[static_cast<std::size_t>(second)];
-    if (device_.StackOf(a.bank) != device_.StackOf(b.bank)) return;
-    const Ticks begin = device_.Earliest(command, a.bank, start_);
-    if (!IsEarliest(command, begin) || device_.Earliest(command, b.bank, start_) > begin + clocks.ccd_s) return;
-    const Ticks step = 2 * clocks.ccd_s;
-    if (row_tick < begin + clocks.ccd_s) return;
-    const std::int64_t room = row_tick == kNever ? kNever : (row_tick - begin - clocks.ccd_s) / step + 1;
-    const auto pairs = static_cast<int>(std::min<std::int64_t>(
-        {left_[static_cast<std::size_t>(first)] - 1, left_[static_cast<std::size_t>(second)] - 1, room}));
-    if (pairs < 1) return;
-    const Ticks last_a = begin + (pairs - 1) * step, last_b = last_a + clocks.ccd_s;
-    device_.IssueTrain(command, a.bank, last_a);
-    device_.IssueTrain(command, b.bank, last_b);
-    left_[static_cast<std::size_t>(first)] -= pairs;
-    left_[static_cast<std::size_t>(second)] -= pairs;
-    (write ? writes_left_ : reads_left_) -= 2 * pairs;
-    result.last_cas = last_b;
-  }
-  bool Owns(int run) const {
-    return wanted_[static_cast<std::size_t>(place_[static_cast<std::size_t>(run)])].owner == run;
-  }
-  /// No row in service could have a burst before `tick`.
-  bool IsEarliest(Command command, Ticks tick) const {
-    for (const WantedBank& wanted : wanted_) {
-      if (!InService(wanted.owner)) continue;
-      const RowRun& run = RunAt(wanted.owner);
-      if (run.write != (command == Command::kWrite) || device_.bank(run.bank).row != run.row) continue;
-      if (device_.Earliest(command, run.bank, start_) < tick) return false;
-    }
-    return true;
   }
 
   RowCommand BestRowCommand() const {
@@ -253,8 +199,8 @@ void RowBatch::Expand(const AddressMap& map, const Batch& batch) {
 }
 
 void ServeBatch(DramDevice& device, const RowBatch& current, const RowBatch& next, std::vector<int>& refreshes,
-                Ticks start, ServiceMode mode, ServiceResult& result) {
-  Server(device, current, next, refreshes, start).Run(mode, result);
+                Ticks start, ServiceResult& result) {
+  Server(device, current, next, refreshes, start).Run(result);
 }
 
 }  // namespace spillway::model

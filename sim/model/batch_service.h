@@ -31,15 +31,10 @@ struct ServiceResult {
   std::vector<Ticks> run_data_end;    ///< Per row run of the current batch: its last burst has crossed the bus.
 };
 
-enum class ServiceMode {
-  kCommands,  ///< Every command goes through DramDevice::Issue.
-  kTrains,    ///< Bursts between two row commands are advanced in closed form. Same result.
-};
-
 /// Serves all of `current` from `start` on. Reads of a batch go before its writes. `refreshes` are banks that
 /// wait for REFpb: done ones are removed; such a bank opens no row before.
 /// REQUIRES: current has bursts.
 void ServeBatch(DramDevice& device, const RowBatch& current, const RowBatch& next, std::vector<int>& refreshes,
-                Ticks start, ServiceMode mode, ServiceResult& result);
+                Ticks start, ServiceResult& result);
 
 }  // namespace spillway::model

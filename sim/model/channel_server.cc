@@ -26,7 +26,7 @@ ChannelServer::ChannelServer(const config::HbmConfig& config, Shared& shared)
 BatchTraits ChannelServer::Admit(const Batch& batch) { return shared_->recall ? rows_.Admit(batch) : BatchTraits{}; }
 
 void ChannelServer::ServeCommands(const Batch& last, const Batch& current, const Batch& next, std::vector<int>& refreshes,
-                                  Ticks start, Times& out) {
+                                  Ticks start, bool want_ends, Times& out) {
   if (stale_) {
     if (last_.bursts == 0) {
       device_.Rest(ready_);
@@ -35,11 +35,16 @@ void ChannelServer::ServeCommands(const Batch& last, const Batch& current, const
     }
     stale_ = false;
   }
+  if (shared_->mode == ServiceMode::kTrains) {
+    out.last_cas = shared_->trains.Serve(device_, shared_->map, current, next, refreshes, start);
+    if (want_ends) shared_->trains.Ends(out.run_end);
+    return;
+  }
   const RowBatch& rows = shared_->current;
   ServiceResult& result = shared_->result;
   shared_->current.Expand(shared_->map, current);
   shared_->next.Expand(shared_->map, next);
-  ServeBatch(device_, rows, shared_->next, refreshes, start, shared_->mode, result);
+  ServeBatch(device_, rows, shared_->next, refreshes, start, result);
   out.last_cas = result.last_cas;
   out.run_end.assign(current.runs.size(), 0);
   for (std::size_t i = 0; i < current.runs.size(); ++i) {
@@ -64,7 +69,7 @@ void ChannelServer::EndsOf(const Batch& batch, Times& out) const {
 void ChannelServer::Serve(const Batch& last, const Known& current, const Known& next, std::vector<int>& refreshes,
                           Ticks start, bool want_ends, Times& out) {
   if (!shared_->recall || !Recallable(current.traits)) {
-    ServeCommands(last, current.batch, next.batch, refreshes, start, out);
+    ServeCommands(last, current.batch, next.batch, refreshes, start, want_ends, out);
     last_ = current.traits;
     return;
   }
@@ -77,7 +82,7 @@ void ChannelServer::Serve(const Batch& last, const Known& current, const Known& 
     if (want_ends) EndsOf(current.batch, out);
     stale_ = true;
   } else {
-    ServeCommands(last, current.batch, next.batch, refreshes, start, out);
+    ServeCommands(last, current.batch, next.batch, refreshes, start, want_ends, out);
     shared_->times.Teach(context, start, out.last_cas - begin);
   }
   last_ = current.traits;

@@ -9,14 +9,20 @@
 #include "sim/model/batch_service.h"
 #include "sim/model/batch_times.h"
 #include "sim/model/row_tracker.h"
+#include "sim/model/train_service.h"
 
 namespace spillway::model {
+
+enum class ServiceMode {
+  kCommands,  ///< ServeBatch: every command goes through DramDevice::Issue. The reference.
+  kTrains,    ///< TrainService. Same result.
+};
 
 class ChannelServer {
  public:
   struct Times {
     Ticks last_cas = 0;           ///< The next batch may be taken in.
-    std::vector<Ticks> run_end;   ///< Per run: its last burst has crossed the bus.
+    std::vector<Ticks> run_end;   ///< Per run, if wanted: its last burst has crossed the bus.
   };
   /// What all channels have in common; outlives them.
   struct Shared {
@@ -24,7 +30,8 @@ class ChannelServer {
     ServiceMode mode = ServiceMode::kTrains;
     bool recall = true;           ///< Batches of a known context take the times seen.
     BatchTimes times;
-    RowBatch current, next;       ///< Scratch.
+    TrainService trains;          ///< These keep no state, only their memory.
+    RowBatch current, next;
     ServiceResult result;
   };
   ChannelServer(const config::HbmConfig& config, Shared& shared);
@@ -56,7 +63,7 @@ class ChannelServer {
 
  private:
   void ServeCommands(const Batch& last, const Batch& current, const Batch& next, std::vector<int>& refreshes, Ticks start,
-                     Times& out);
+                     bool want_ends, Times& out);
   void EndsOf(const Batch& batch, Times& out) const;
 
   Shared* shared_;

@@ -95,6 +95,25 @@ Ticks DramDevice::Earliest(Command command, int index, Ticks from) const {
   return ok;
 }
 
+void DramDevice::ColumnGates(bool write, std::vector<Ticks>& by_group, std::vector<Ticks>& by_stack) const {
+  const DramClocks& c = clocks_;
+  const Ticks after_write = c.cwl + c.burst;
+  by_group.resize(groups_.size());
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const Group& group = groups_[i];
+    by_group[i] = write ? group.write + c.ccd_l : std::max(group.read + c.ccd_l, group.write + after_write + c.wtr_l);
+  }
+  by_stack.assign(stacks_.size(), kLongAgo);
+  for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    for (std::size_t from = 0; from < stacks_.size(); ++from) {
+      const Group& other = stacks_[from];
+      const Ticks ccd = i == from ? c.ccd_s : c.ccd_r;
+      by_stack[i] = std::max({by_stack[i], (write ? other.write : other.read) + ccd,
+                              write ? other.read + c.rtw : other.write + after_write + c.wtr_s});
+    }
+  }
+}
+
 void DramDevice::IssueTrain(Command command, int index, Ticks last) {
   Bank& bank = banks_[static_cast<std::size_t>(index)];
   Group& group = groups_[static_cast<std::size_t>(GroupOf(index))];

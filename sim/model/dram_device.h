@@ -61,6 +61,8 @@ class DramDevice {
 
   /// The first clock >= `from` at which `command` may be given to `bank`, whatever row it has open.
   Ticks Earliest(Command command, int bank, Ticks from) const;
+  /// What Earliest() of RD or WR comes from besides the bank itself: by bank group and by stack.
+  void ColumnGates(bool write, std::vector<Ticks>& by_group, std::vector<Ticks>& by_stack) const;
   /// REQUIRES: tick >= Earliest(command, bank, tick) and that the row state fits.
   void Issue(Command command, int bank, std::int64_t row, Ticks tick);
   /// Leaves the state that RD or WR commands to the open row leave behind, the last of them at `last`. The caller

@@ -34,7 +34,8 @@ Status CheckHbm(const config::HbmConfig& config) {
 }
 
 HbmMemory::HbmMemory(const config::HbmConfig& config, Options options)
-    : config_(config), share_channels_(options.share_channels), shared_{MapOf(config), options.service, options.recall, {}, {}, {}, {}}, tck_(config.timing.tck) {
+    : config_(config), share_channels_(options.share_channels), shared_{MapOf(config), options.service, options.recall, {}, {}, {}, {}, {}},
+      tck_(config.timing.tck) {
   if (!shared_.map.symmetric() || config.refresh_phase == config::RefreshPhase::kStaggered) share_channels_ = false;
   // REFpb picks banks by their use, which is not followed without commands.
   if (config.refresh_mode == config::RefreshMode::kPerBank) shared_.recall = false;
