@@ -85,6 +85,7 @@ Result<config::LoadedChip> LoadChipOf(const Arguments& arguments, const std::str
   request.files = arguments.All("config");
   request.sets = arguments.All("set");
   request.search = ConfigSearchPath(arguments.All("config-path"));
+  request.want_resolved = arguments.Has("output");
   return config::LoadChip(request);
 }
 

@@ -30,7 +30,8 @@ Diagnostics CheckFormats(const std::vector<std::string>& formats);
 InputRequest InputRequestOf(const Arguments& arguments);
 
 /// The configuration that those options ask for. `chip`: the name to use (--chip or a default).
-/// `--set` without a value is left for the loader to refuse.
+/// `--set` without a value is left for the loader to refuse. Its resolved text is made only if there is an --output to
+/// write it to.
 Result<config::LoadedChip> LoadChipOf(const Arguments& arguments, const std::string& chip);
 
 }  // namespace spillway::cli

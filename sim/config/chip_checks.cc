@@ -63,9 +63,8 @@ class Checker {
     const Entry* entry = Find(entries_, key);
     return entry == nullptr ? "default" : entry->value.text;
   }
-  std::int64_t Value(const std::string& path) const {
-    ChipConfig copy = chip_;
-    const Slot slot = FindChipKey(path)->slot(copy);
+  std::int64_t Value(const std::string& path) {
+    const Slot slot = FindChipKey(path)->slot(chip_);
     if (int* const* small = std::get_if<int*>(&slot)) return **small;
     return *std::get<std::int64_t*>(slot);
   }
@@ -190,7 +189,7 @@ class Checker {
     }
   }
 
-  const ChipConfig& chip_;
+  ChipConfig chip_;  // a copy: slots are places to write to
   const EntryMap& entries_;
   const std::set<std::string>& bad_;
   Diagnostics& errors_;

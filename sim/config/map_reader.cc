@@ -16,6 +16,17 @@ using Kind = YamlNode::Kind;
 
 std::string Quoted(const std::string& key) { return fmt::format("'{}'", key); }
 
+/// All up to the end of the first line that is no comment; empty if the line after it may belong to it.
+std::string FirstEntry(const std::string& text) {
+  for (std::size_t begin = 0, end; begin < text.size(); begin = end) {
+    end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    if (text[begin] == '#' || text[begin] == '\n') continue;
+    const bool more = end < text.size() && (text[end] == ' ' || text[end] == '\t' || text[end] == '-');
+    return more ? "" : text.substr(0, end);
+  }
+  return "";
+}
+
 }  // namespace
 
 bool ReadText(const YamlNode& node, const std::string& what, std::string& value, Diagnostics& errors) {
@@ -147,11 +158,15 @@ void MapReader::Finish() {
 }
 
 std::string SchemaOf(const std::string& text) {
-  const auto source = std::make_shared<YamlSource>(YamlSource{"", text});
-  Diagnostics ignored;
-  const std::optional<YamlNode> tree = ParseYaml(source, 0, ignored);
-  const YamlNode* schema = tree ? tree->Find("schema") : nullptr;
-  return schema != nullptr && schema->kind == YamlNode::Kind::kScalar ? schema->text : "";
+  const std::string first = FirstEntry(text);
+  for (const std::string& part : {first, text}) {  // it is the first entry of nearly every file
+    const auto source = std::make_shared<YamlSource>(YamlSource{"", part});
+    Diagnostics ignored;
+    const std::optional<YamlNode> tree = ParseYaml(source, 0, ignored);
+    const YamlNode* schema = tree ? tree->Find("schema") : nullptr;
+    if (schema != nullptr) return schema->kind == YamlNode::Kind::kScalar ? schema->text : "";
+  }
+  return "";
 }
 
 }  // namespace spillway::config

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <sstream>
+#include <string_view>
 
 #include "sim/base/file.h"
 #include "sim/config/plain_yaml.h"
@@ -103,7 +104,18 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     Add(std::move(node));
   }
+  static bool HasPlainKeys(const YamlNode& map) {
+    std::vector<std::string_view> names;
+    names.reserve(map.keys.size());
+    for (const YamlNode& key : map.keys) {
+      if (key.kind != YamlNode::Kind::kScalar || key.text == "<<") return false;
+      names.push_back(key.text);
+    }
+    std::sort(names.begin(), names.end());
+    return std::adjacent_find(names.begin(), names.end()) == names.end();
+  }
   void DropDuplicates(YamlNode& map) {
+    if (HasPlainKeys(map)) return;
     std::map<std::string, std::size_t> seen;  // key -> its offset
     YamlNode kept;
     for (std::size_t i = 0; i < map.keys.size(); ++i) {

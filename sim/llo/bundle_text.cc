@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/llo/bundle_text.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <utility>
 
 #include "sim/base/file.h"
+#include "sim/llo/scan.h"
 
 namespace spillway::llo {
 namespace {
@@ -26,29 +22,6 @@ int HexDigit(char c) {
   return -1;
 }
 
-constexpr std::array<bool, 256> MakeMarks() {
-  std::array<bool, 256> marks{};
-  for (const char c : {'/', ';', '{', '}', '\n'}) marks[static_cast<unsigned char>(c)] = true;
-  return marks;
-}
-// What a reader of a bundle's body stops at; operations are some forty characters apart.
-constexpr std::array<bool, 256> kMarks = MakeMarks();
-
-const char* NextMark(const char* at, const char* end) {
-#ifdef __SSE2__
-  const auto is = [](__m128i text, char c) { return _mm_cmpeq_epi8(text, _mm_set1_epi8(c)); };
-  for (; end - at >= 16; at += 16) {
-    const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    const __m128i ends = _mm_or_si128(_mm_or_si128(is(text, ';'), is(text, '\n')), is(text, '/'));
-    const __m128i marks = _mm_or_si128(ends, _mm_or_si128(is(text, '{'), is(text, '}')));
-    const int mask = _mm_movemask_epi8(marks);
-    if (mask != 0) return at + __builtin_ctz(static_cast<unsigned>(mask));
-  }
-#endif
-  while (at < end && !kMarks[static_cast<unsigned char>(*at)]) ++at;
-  return at;
-}
-
 // "name=" as in /*src_stride=*/: the compiler's way to name an operand.
 bool IsOperandName(std::string_view comment) {
   if (comment.size() < 2 || comment.back() != '=') return false;
@@ -62,19 +35,21 @@ bool IsOperandName(std::string_view comment) {
 // a bounds check quotes its DMA with that operation's own comments.
 std::size_t CommentEnd(std::string_view text, std::size_t begin) {
   int depth = 0;
-  std::size_t i = begin;
-  while (i + 1 < text.size()) {
-    if (text[i] == '/' && text[i + 1] == '*') {
+  const char* at = text.data() + begin;
+  const char* const end = text.data() + text.size();
+  for (;;) {
+    at = FindAny<'/', '*'>(at, end);
+    if (end - at < 2) return std::string_view::npos;
+    if (at[0] == '/' && at[1] == '*') {
       ++depth;
-      i += 2;
-    } else if (text[i] == '*' && text[i + 1] == '/') {
-      i += 2;
-      if (--depth == 0) return i;
+      at += 2;
+    } else if (at[0] == '*' && at[1] == '/') {
+      at += 2;
+      if (--depth == 0) return static_cast<std::size_t>(at - text.data());
     } else {
-      ++i;
+      ++at;
     }
   }
-  return std::string_view::npos;
 }
 
 }  // namespace
@@ -131,7 +106,8 @@ bool BundleReader::SkipComment() {
     Fail("comment without an end", position_);
     return false;
   }
-  for (; position_ < end; ++position_) line_ += text_[position_] == '\n';
+  line_ += static_cast<int>(std::count(text_.begin() + position_, text_.begin() + end, '\n'));
+  position_ = end;
   return true;
 }
 
@@ -216,7 +192,8 @@ bool BundleReader::ReadBody(BundleText& bundle) {
   };
   const char* const text = text_.data();
   for (;;) {
-    position_ = static_cast<std::size_t>(NextMark(text + position_, text + text_.size()) - text);
+    const char* const mark = FindAny<'/', ';', '{', '}', '\n'>(text + position_, text + text_.size());
+    position_ = static_cast<std::size_t>(mark - text);
     if (position_ >= text_.size()) break;
     const char c = text[position_];
     const char next = position_ + 1 < text_.size() ? text[position_ + 1] : '\0';

@@ -282,8 +282,8 @@ Result<Utilization> Dump::LoadUtilization(const std::string& op, const Kernel& k
   const Result<std::string> text = ReadFile(files->utilization);
   if (!text.ok()) return text.errors();
   Result<Utilization> table = Utilization::Parse(*text, files->utilization);
-  if (table.ok() && static_cast<std::int64_t>(table->use.size()) != kernel.bundle_count()) {
-    Diagnostic error = Error(fmt::format("{} rows for {} bundles", table->use.size(), kernel.bundle_count()));
+  if (table.ok() && static_cast<std::int64_t>(table->bundles()) != kernel.bundle_count()) {
+    Diagnostic error = Error(fmt::format("{} rows for {} bundles", table->bundles(), kernel.bundle_count()));
     error.file = files->utilization;
     return error;
   }

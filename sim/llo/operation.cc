@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "sim/llo/scan.h"
+
 namespace spillway::llo {
 namespace {
 
@@ -172,7 +174,7 @@ OpcodeView PeekOpcode(std::string_view text) {
   while (at < end && *at == '%') {
     const char first = at + 1 < end ? at[1] : '\0';
     if (first == 's' || first == 'p') view.scalar_result = true;
-    while (at < end && *at != ' ' && *at != ',') ++at;
+    at = FindAny<' ', ','>(at, end);
     while (at < end && (*at == ' ' || *at == ',')) ++at;
   }
   if (at < end && *at == '=') {
@@ -180,7 +182,7 @@ OpcodeView PeekOpcode(std::string_view text) {
     while (at < end && *at == ' ') ++at;
   }
   const char* const begin = at;
-  while (at < end && *at != ' ' && *at != '\n' && *at != '\t') ++at;
+  at = FindAny<' ', '\n', '\t'>(at, end);
   view.opcode = {begin, static_cast<std::size_t>(at - begin)};
   return view;
 }

@@ -21,8 +21,13 @@ bool ReadNumbers(std::string_view line, std::vector<std::int64_t>* values) {
   for (;;) {
     while (at < end && IsBlank(*at)) ++at;
     if (at == end) return true;
+    std::int64_t value = *at - '0';
+    if (value >= 0 && value <= 9 && (at + 1 == end || IsBlank(at[1]))) {  // most are
+      values->push_back(value);
+      ++at;
+      continue;
+    }
     if (*at == '+') ++at;
-    std::int64_t value = 0;
     const auto [rest, error] = std::from_chars(at, end, value);
     if (error == std::errc::invalid_argument) return false;
     if (error == std::errc::result_out_of_range) value = *at == '-' ? INT64_MIN : INT64_MAX;
@@ -56,6 +61,7 @@ Result<Utilization> Utilization::Parse(std::string_view text, const std::string&
       continue;
     }
     if (part == Part::kNames) {
+      if (!table.slots.empty()) return fail("a second list of slots");
       for (std::size_t i = 0; i <= line.size();) {
         // Commas, or bars in tables of older compilers.
         std::size_t comma = std::min(line.find_first_of(",|", i), line.size());
@@ -71,12 +77,9 @@ Result<Utilization> Utilization::Parse(std::string_view text, const std::string&
     if (part == Part::kCapacity) {
       table.capacity = values;
     } else {
-      std::vector<std::int32_t> row;
-      row.reserve(values.size());
       for (std::int64_t value : values) {
-        row.push_back(static_cast<std::int32_t>(std::clamp<std::int64_t>(value, 0, 1'000'000)));
+        table.use.push_back(static_cast<std::int32_t>(std::clamp<std::int64_t>(value, 0, 1'000'000)));
       }
-      table.use.push_back(std::move(row));
     }
   }
   if (table.capacity.empty() || table.use.empty()) {
@@ -90,13 +93,15 @@ Result<Utilization> Utilization::Parse(std::string_view text, const std::string&
 std::vector<SlotUse> ExecutedUse(const Kernel& kernel, const std::vector<std::int64_t>& block_runs,
                                  const Utilization& utilization) {
   std::vector<SlotUse> total(utilization.slots.size());
+  const std::size_t rows = utilization.bundles();
   std::int64_t bundles = 0;
   for (std::size_t b = 0; b < kernel.blocks().size() && b < block_runs.size(); ++b) {
     const Block& block = kernel.blocks()[b];
     bundles += block_runs[b] * (block.end - block.begin);
     if (block_runs[b] == 0) continue;
-    for (std::uint32_t i = block.begin; i < block.end && i < utilization.use.size(); ++i) {
-      for (std::size_t s = 0; s < total.size(); ++s) total[s].used += block_runs[b] * utilization.use[i][s];
+    for (std::size_t i = block.begin; i < block.end && i < rows; ++i) {
+      const std::int32_t* const row = &utilization.use[i * total.size()];
+      for (std::size_t s = 0; s < total.size(); ++s) total[s].used += block_runs[b] * row[s];
     }
   }
   for (std::size_t s = 0; s < total.size(); ++s) {

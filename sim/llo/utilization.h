@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,8 +16,9 @@ namespace spillway::llo {
 struct Utilization {
   std::vector<std::string> slots;            ///< "MATMUL", "XLU", "VALU", …
   std::vector<std::int64_t> capacity;        ///< Per bundle.
-  std::vector<std::vector<std::int32_t>> use;  ///< [bundle][slot].
+  std::vector<std::int32_t> use;             ///< [bundle * slots.size() + slot].
 
+  std::size_t bundles() const { return slots.empty() ? 0 : use.size() / slots.size(); }
   static Result<Utilization> Parse(std::string_view text, const std::string& file);
 };
 

@@ -7,8 +7,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "sim/base/file.h"
+#include "sim/config/map_reader.h"
 
 namespace spillway::config {
 namespace {
@@ -170,6 +173,21 @@ TEST_CASE("empty and foreign files are refused") {
   }
   CHECK(LooksLikeWorkload(kGood));
   CHECK_FALSE(LoadWorkload("/no/such/file.yaml").ok());
+}
+
+TEST_CASE("the schema of a text is found whatever stands around it") {
+  const std::string rest = "\nname: x\n";
+  const std::vector<std::string> texts = {
+      "schema: a/1" + rest,   "\n# about\nschema: a/1  # why" + rest, "name: x\nschema: a/1\n",
+      "schema: a/1\nbroken: [1,\n", "schema: a/1",                   "{schema: a/1, name: x}\n"};
+  for (const std::string& text : texts) {
+    CAPTURE(text);
+    CHECK(SchemaOf(text) == "a/1");
+  }
+  CHECK(SchemaOf("schema: a\n  b" + rest) == "a b");
+  CHECK(SchemaOf("schema:\n- a" + rest).empty());
+  CHECK(SchemaOf("schema:\n  a: b" + rest).empty());
+  CHECK(SchemaOf("").empty());
 }
 
 TEST_CASE("every bundled workload is valid and its default point exists") {

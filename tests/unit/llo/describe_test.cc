@@ -65,11 +65,14 @@ TEST_CASE("utilisation tables of both compilers are read, others refused with a 
   Result<Utilization> bars = Utilization::Parse("== CAPACTIY:\n  MXU|  XLU| VALU\n 2 2 4\n== UTILIZATION:\n0 0 1\n", "u");
   REQUIRE(bars.ok());
   CHECK(bars->slots == std::vector<std::string>{"MXU", "XLU", "VALU"});
-  CHECK(bars->use[0][2] == 1);
+  CHECK(bars->use == std::vector<std::int32_t>{0, 0, 1});
+  CHECK(bars->bundles() == 1);
   Result<Utilization> ragged = Utilization::Parse("== CAPACTIY:\nA, B\n1 1\n== UTILIZATION:\n0 0 1\n", "u.txt");
   REQUIRE(!ragged.ok());
   CHECK(ragged.errors()[0].line == 5);
   CHECK(ragged.errors()[0].message == "expected one number for each slot");
+  // The slots of a row must be those of the one list.
+  CHECK(!Utilization::Parse("== CAPACTIY:\nA\n1\n== CAPACTIY:\nB\n== UTILIZATION:\n0 0\n", "u").ok());
   CHECK(!Utilization::Parse("", "u").ok());
   CHECK(!Utilization::Parse("nonsense\n", "u").ok());
 }
