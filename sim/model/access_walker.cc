@@ -56,19 +56,6 @@ std::int64_t VaryingBits(const AccessPattern::Loops& l) {
 
 }  // namespace
 
-int Batch::Add(const AddressMap& map, const UnitRun& added) {
-  const std::uint64_t place = map.PlaceOf(added.packed);
-  for (std::size_t i = runs.size(); i-- > 0;) {
-    UnitRun& run = runs[i];
-    if (map.PlaceOf(run.packed) == place && run.write == added.write && run.whole == added.whole) {
-      run.bursts += added.bursts;
-      return static_cast<int>(i);
-    }
-  }
-  runs.push_back(added);
-  return static_cast<int>(runs.size()) - 1;
-}
-
 AccessPattern::AccessPattern(const AddressMap& map, const Loops& l) : map_(&map), write_(l.write) {
   shares_.resize(static_cast<std::size_t>(map.channels()));
   entries_.resize(shares_.size());
@@ -181,12 +168,12 @@ AccessShape::AccessShape(const AddressMap& map, const Access& access, PatternCac
 }
 
 ChannelWalker::ChannelWalker(const AccessShape& shape, int channel)
-    : pattern_(shape.pattern_), translation_(shape.translation_), channel_(channel ^ shape.channel_shift_),
-      left_(shape.share(channel).bursts) {}
+    : pattern_(shape.pattern_.get()), entries_(pattern_->entries_[static_cast<std::size_t>(channel ^ shape.channel_shift_)].data()),
+      translation_(shape.translation_), channel_(channel ^ shape.channel_shift_), left_(shape.share(channel).bursts) {}
 
 std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::vector<int>& touched) {
   const AddressMap& map = *pattern_->map_;
-  const AccessPattern::Entry& entry = pattern_->entries_[static_cast<std::size_t>(channel_)][entry_];
+  const AccessPattern::Entry& entry = entries_[entry_];
   const int stripe_bits = map.stripe_bits();
   const std::int64_t unit_bursts = std::int64_t{1} << (map.unit_bits() - map.burst_bits());
   const auto add = [&](std::uint64_t packed, std::int64_t units) {
@@ -196,13 +183,13 @@ std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::ve
   while (taken < want && stripe_ < entry.count) {
     const std::int64_t base = static_cast<std::int64_t>(entry.packed) + (stripe_ << stripe_bits);
     const std::uint64_t canonical = map.Pack(base);
-    const std::vector<std::int64_t>& units = map.UnitsByDelta(channel_ ^ map.ChannelOf(canonical));
+    const std::vector<std::uint64_t>& units = map.UnitsByDelta(channel_ ^ map.ChannelOf(canonical));
     const std::uint64_t packed = canonical ^ translation_;
     const std::int64_t stripe_bursts = static_cast<std::int64_t>(units.size()) * unit_bursts;
     if (unit_index_ > 0 || want - taken < stripe_bursts) {
       // Part of a stripe: a coarse interleave must not make turns longer than the controller wants them.
       for (; unit_index_ < units.size() && taken < want; ++unit_index_, taken += unit_bursts) {
-        add(packed ^ map.Pack(units[unit_index_]), 1);
+        add(packed ^ units[unit_index_], 1);
       }
       if (unit_index_ < units.size()) break;
       unit_index_ = 0;
@@ -211,7 +198,7 @@ std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::ve
       const std::int64_t tile = std::int64_t{1} << map.tile_bits();
       const std::int64_t stripes = std::min({(tile - (base & (tile - 1))) >> stripe_bits, entry.count - stripe_,
                                              (want - taken) / stripe_bursts});
-      for (const std::int64_t from : units) add(packed ^ map.Pack(from), stripes);
+      for (const std::uint64_t unit : units) add(packed ^ unit, stripes);
       taken += stripes * stripe_bursts;
       stripe_ += stripes;
     }
@@ -225,11 +212,10 @@ std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::ve
 
 std::int64_t ChannelWalker::Take(std::int64_t want, Batch& batch, std::vector<int>& touched) {
   const AddressMap& map = *pattern_->map_;
-  const std::vector<AccessPattern::Entry>& entries = pattern_->entries_[static_cast<std::size_t>(channel_)];
   std::int64_t taken = 0;
   bool follows = false;  // The last touched run is that of the unit before.
   while (taken < want && left_ > taken) {
-    const AccessPattern::Entry& entry = entries[entry_];
+    const AccessPattern::Entry& entry = entries_[entry_];
     if (entry.kind == AccessPattern::Entry::kStripes) {
       taken += TakeStripes(want - taken, batch, touched);
       follows = false;

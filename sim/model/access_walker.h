@@ -28,7 +28,17 @@ struct UnitRun {
 struct Batch {
   std::vector<UnitRun> runs;
   /// Adds to the run of those rows, or starts one; returns its index.
-  int Add(const AddressMap& map, const UnitRun& run);
+  int Add(const AddressMap& map, const UnitRun& added) {
+    for (std::size_t i = runs.size(); i-- > 0;) {
+      UnitRun& run = runs[i];
+      if (map.SamePlace(run.packed, added.packed) && run.write == added.write && run.whole == added.whole) {
+        run.bursts += added.bursts;
+        return static_cast<int>(i);
+      }
+    }
+    runs.push_back(added);
+    return static_cast<int>(runs.size()) - 1;
+  }
 };
 
 /// The share of one channel in an access.
@@ -117,7 +127,7 @@ class AccessShape {
   int channel_shift_ = 0;
 };
 
-/// A position in one channel's share.
+/// A position in one channel's share. REQUIRES: the access's shape, or a copy of it, outlives the walker's use.
 class ChannelWalker {
  public:
   ChannelWalker(const AccessShape& shape, int channel);
@@ -129,7 +139,8 @@ class ChannelWalker {
  private:
   std::int64_t TakeStripes(std::int64_t want, Batch& batch, std::vector<int>& touched);
 
-  std::shared_ptr<const AccessPattern> pattern_;
+  const AccessPattern* pattern_;
+  const AccessPattern::Entry* entries_;
   std::uint64_t translation_;
   int channel_;                  ///< In the pattern.
   std::int64_t left_ = 0;

@@ -143,13 +143,17 @@ Result<AddressMap> AddressMap::Create(const config::HbmConfig& config) {
     return Error("hbm.address_hash: two addresses share one location (the map is no bijection)");
   }
   for (std::size_t byte = 0; byte < map.table_.size(); ++byte) {
-    for (std::uint64_t value = 0; value < 256; ++value) {
-      const std::uint64_t address = value << (8 * byte);
-      std::uint64_t packed = 0;
-      for (std::size_t bit = 0; bit < map.masks_.size(); ++bit) {
-        packed |= static_cast<std::uint64_t>(Parity(address & map.masks_[bit])) << bit;
+    std::array<std::uint64_t, 256>& table = map.table_[byte];
+    for (std::uint64_t value = 1; value < 256; ++value) {
+      const std::uint64_t lowest = value & -value;
+      if (value != lowest) {
+        table[value] = table[value ^ lowest] ^ table[lowest];
+        continue;
       }
-      map.table_[byte][value] = packed;
+      const std::uint64_t address = value << (8 * byte);
+      for (std::size_t bit = 0; bit < map.masks_.size(); ++bit) {
+        table[value] |= static_cast<std::uint64_t>(Parity(address & map.masks_[bit])) << bit;
+      }
     }
   }
   map.BuildGeometry(direct_channel, direct_column, direct_bank);
@@ -176,14 +180,14 @@ void AddressMap::BuildGeometry(std::uint64_t direct_channel, std::uint64_t direc
 
   units_by_delta_.assign(static_cast<std::size_t>(channels()), {});
   for (std::int64_t offset = 0; offset < (std::int64_t{1} << stripe_bits_); offset += std::int64_t{1} << unit_bits_) {
-    units_by_delta_[static_cast<std::size_t>(ChannelOf(Pack(offset)))].push_back(offset);
+    units_by_delta_[static_cast<std::size_t>(ChannelOf(Pack(offset)))].push_back(Pack(offset));
   }
   // Alike if each channel visits the same places in the same order.
   symmetric_ = true;
-  for (const std::vector<std::int64_t>& units : units_by_delta_) {
+  for (const std::vector<std::uint64_t>& units : units_by_delta_) {
     symmetric_ = symmetric_ && units.size() == units_by_delta_[0].size();
     for (std::size_t i = 0; symmetric_ && i < units.size(); ++i) {
-      symmetric_ = PlaceOf(Pack(units[i])) == PlaceOf(Pack(units_by_delta_[0][i]));
+      symmetric_ = PlaceOf(units[i]) == PlaceOf(units_by_delta_[0][i]);
     }
   }
   if (!symmetric_) tile_bits_ = stripe_bits_;

@@ -58,6 +58,7 @@ class AddressMap {
   std::uint64_t PlaceOf(std::uint64_t packed) const {
     return (packed & ((std::uint64_t{1} << channel_shift_) - 1)) >> bank_shift_;
   }
+  bool SamePlace(std::uint64_t a, std::uint64_t b) const { return PlaceOf(a ^ b) == 0; }
 
   // Geometry for walking: a *unit* is the largest aligned block that stays in one channel, a *stripe* an aligned
   // block that holds all channels and the banks that alternate below the columns, a *tile* a run of stripes
@@ -67,8 +68,8 @@ class AddressMap {
   int tile_bits() const { return tile_bits_; }
   /// The units of a stripe go through the same banks and rows in the same order in all channels.
   bool symmetric() const { return symmetric_; }
-  /// Offsets in a stripe of the units whose channel differs from the stripe base's by XOR `delta`.
-  const std::vector<std::int64_t>& UnitsByDelta(int delta) const {
+  /// Packed offsets in a stripe of the units whose channel differs from the stripe base's by XOR `delta`.
+  const std::vector<std::uint64_t>& UnitsByDelta(int delta) const {
     return units_by_delta_[static_cast<std::size_t>(delta)];
   }
   /// A unit's bursts by bank and row, in order of appearance; `packed` is relative to the unit's base.
@@ -95,7 +96,7 @@ class AddressMap {
   std::array<std::array<std::uint64_t, 256>, 6> table_{};
   int unit_bits_ = 0, stripe_bits_ = 0, tile_bits_ = 0, even_bits_ = 0;
   bool symmetric_ = false;
-  std::vector<std::vector<std::int64_t>> units_by_delta_;
+  std::vector<std::vector<std::uint64_t>> units_by_delta_;
   std::vector<UnitPart> unit_parts_;
 };
 

@@ -12,9 +12,9 @@ namespace {
 /// A rate-limited access asks for this many bursts at a time (or for what it has left).
 constexpr std::int64_t kPacedBursts = 16;
 
-/// Reads of a batch are served before its writes: puts them first and renames `endings`.
-template <class Endings>
-void ReadsFirst(Batch& batch, Endings& endings) {
+}  // namespace
+
+void ChannelController::Admitted::ReadsFirst() {
   const auto is_read = [](const UnitRun& run) { return !run.write; };
   if (std::is_partitioned(batch.runs.begin(), batch.runs.end(), is_read)) return;
   std::vector<int> place(batch.runs.size());
@@ -25,12 +25,8 @@ void ReadsFirst(Batch& batch, Endings& endings) {
     }
   }
   std::stable_partition(batch.runs.begin(), batch.runs.end(), is_read);
-  for (auto& ending : endings) {
-    for (int& run : ending.runs) run = place[static_cast<std::size_t>(run)];
-  }
+  for (int& run : ending_runs) run = place[static_cast<std::size_t>(run)];
 }
-
-}  // namespace
 
 ChannelController::ChannelController(const config::HbmConfig& config, int channel, ChannelServer server)
     : server_(std::move(server)), refresh_mode_(config.refresh_mode), postpone_(std::max(0, config.refresh_postpone)),
@@ -51,20 +47,23 @@ ChannelController::ChannelController(const config::HbmConfig& config, int channe
 
 void ChannelController::Add(int access, const ChannelWalker& walker, bool write, Ticks visible, double rate) {
   SPILLWAY_CHECK(walker.left() > 0);
-  Stream stream{access, write, visible, rate, 0, walker};
+  const Stream stream{access, write, visible, rate, 0, walker};
   const Ticks token = NextToken(stream);
   if (free_.empty()) {
-    line_.push_back(static_cast<int>(streams_.size()));
-    streams_.push_back(std::move(stream));
+    line_.push_back({static_cast<int>(streams_.size()), access});
+    streams_.push_back(stream);
   } else {
-    line_.push_back(free_.back());
-    StreamAt(free_.back()) = std::move(stream);
+    line_.push_back({free_.back(), access});
+    StreamAt(line_.back()) = stream;
     free_.pop_back();
   }
+  streams_of_[write ? 1 : 0]++;
+  paced_ += rate > 0 ? 1 : 0;
+  all_visible_ = std::max(all_visible_, visible);
   if (decision_ < 0) {
     SettleIdle(visible);
     decision_ = token;
-  } else if (next_.batch.runs.empty() && current_.batch.runs.empty()) {
+  } else if (Batches(next_).empty() && Batches(current_).empty()) {
     // Idle but for paced accesses that wait for their time.
     decision_ = std::min(decision_, token);
   }
@@ -79,16 +78,6 @@ std::int64_t ChannelController::Available(const Stream& stream, Ticks now) const
   return free >= std::min(left, kPacedBursts) ? free : 0;
 }
 
-std::int64_t ChannelController::Left(int access) const {
-  for (const int place : line_) {
-    if (StreamAt(place).access == access) return StreamAt(place).walker.left();
-  }
-  for (const Ending& ending : next_.endings) {
-    if (ending.access == access) return 0;
-  }
-  return -1;
-}
-
 Ticks ChannelController::NextToken(const Stream& stream) const {
   if (stream.rate <= 0) return stream.visible;
   const std::int64_t wanted = stream.taken + std::min(stream.walker.left(), kPacedBursts);
@@ -100,13 +89,20 @@ std::int64_t ChannelController::Budget(bool write, std::int64_t readers, std::in
   return write ? write_drain_ : std::max<std::int64_t>(1, write_drain_ * readers / writers);
 }
 
+void ChannelController::CountAvailable(Ticks now, std::int64_t& readers, std::int64_t& writers) const {
+  readers = streams_of_[0];
+  writers = streams_of_[1];
+  if (paced_ == 0 && all_visible_ <= now) return;
+  for (const Turn& turn : line_) {
+    const Stream& stream = StreamAt(turn);
+    if (Available(stream, now) == 0) (stream.write ? writers : readers)--;
+  }
+}
+
 void ChannelController::Admit(Ticks now, Admitted& into) {
   into.Clear();
   std::int64_t readers = 0, writers = 0;
-  for (const int place : line_) {
-    const Stream& stream = StreamAt(place);
-    if (Available(stream, now) > 0) (stream.write ? writers : readers)++;
-  }
+  CountAvailable(now, readers, writers);
   if (readers + writers == 0) return;
   const bool contest = readers > 0 && writers > 0;
   if (!contest) {
@@ -120,40 +116,43 @@ void ChannelController::Admit(Ticks now, Admitted& into) {
   }
   std::int64_t want = writing_ ? write_drain_ : read_batch_;
   if (contest) want = std::min(want, budget_);
-  TakeTurns(now, writing_, want, into);
-  if (contest) {
-    for (const UnitRun& run : into.batch.runs) budget_ -= run.write == writing_ ? run.bursts : 0;
-    budget_ = std::max<std::int64_t>(0, budget_);
-  }
-  ReadsFirst(into.batch, into.endings);
+  const std::int64_t taken = TakeTurns(now, writing_, want, into);
+  if (contest) budget_ = std::max<std::int64_t>(0, budget_ - taken);
+  if (writing_) into.ReadsFirst();
   into.traits = server_.Admit(into.batch);
 }
 
-void ChannelController::TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into) {
-  // Those served go to the end of the line.
-  turn_.clear();
+std::int64_t ChannelController::TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into) {
+  served_.clear();
   std::size_t kept = 0;
-  for (const int place : line_) {
-    Stream& stream = StreamAt(place);
-    const std::int64_t available = stream.write == write && want > 0 ? Available(stream, now) : 0;
+  std::int64_t left = want;
+  for (const Turn turn : line_) {
+    Stream& stream = StreamAt(turn);
+    const std::int64_t available = stream.write == write && left > 0 ? Available(stream, now) : 0;
     if (available == 0) {
-      line_[kept++] = place;
+      line_[kept++] = turn;
       continue;
     }
     touched_.clear();
-    const std::int64_t taken = stream.walker.Take(std::min(available, want), into.batch, touched_);
+    const std::int64_t taken = stream.walker.Take(std::min(available, left), into.batch, touched_);
     stream.taken += taken;
-    want -= taken;
-    (write ? write_bursts_ : read_bursts_) += taken;
-    if (stream.walker.left() == 0) {
-      into.endings.push_back({stream.access, touched_});
-      free_.push_back(place);
-    } else {
-      turn_.push_back(place);
+    left -= taken;
+    if (stream.walker.left() > 0) {
+      served_.push_back(turn);
+      continue;
     }
+    const int first = static_cast<int>(into.ending_runs.size());
+    into.ending_runs.insert(into.ending_runs.end(), touched_.begin(), touched_.end());
+    into.endings.push_back({stream.access, first, static_cast<int>(into.ending_runs.size())});
+    free_.push_back(turn.place);
+    streams_of_[write ? 1 : 0]--;
+    paced_ -= stream.rate > 0 ? 1 : 0;
   }
+  // Those served go to the end of the line.
+  for (const Turn& turn : served_) line_[kept++] = turn;
   line_.resize(kept);
-  line_.insert(line_.end(), turn_.begin(), turn_.end());
+  (write ? write_bursts_ : read_bursts_) += want - left;
+  return want - left;
 }
 
 bool ChannelController::RefreshForced() const {
@@ -172,7 +171,7 @@ int ChannelController::NextBankToRefresh(bool skip_involved) const {
     if (std::count(bank_refreshes_.begin(), bank_refreshes_.end(), bank) != 0) continue;
     const auto count = bank_refresh_count_[static_cast<std::size_t>(bank)];
     if (best >= 0 && count >= bank_refresh_count_[static_cast<std::size_t>(best)]) continue;
-    const bool involved = server_.Involves(current_.batch, bank) || server_.Involves(next_.batch, bank);
+    const bool involved = server_.Involves(Batches(current_).batch, bank) || server_.Involves(Batches(next_).batch, bank);
     if (!(skip_involved && involved)) best = bank;
   }
   return best;
@@ -239,17 +238,19 @@ void ChannelController::Decide(std::vector<Finish>& finished) {
     ++owed_;
     next_refresh_ += refresh_interval_;
   }
-  if (!current_.batch.runs.empty()) std::swap(last_, current_);
+  if (!Batches(current_).empty()) std::swap(last_, current_);
   std::swap(current_, next_);
-  next_.Clear();
-  if (current_.batch.runs.empty()) {
+  Admitted& current = Batches(current_);
+  Admitted& next = Batches(next_);
+  next.Clear();
+  if (current.empty()) {
     if (RefreshForced()) {
       decision_ = PayRefreshes(now);
       return;
     }
-    Admit(now, current_);
+    Admit(now, current);
   }
-  if (current_.batch.runs.empty()) {
+  if (current.empty()) {
     if (refresh_mode_ == config::RefreshMode::kAllBank && owed_ > 0) {
       decision_ = PayRefreshes(now);
       return;
@@ -259,17 +260,19 @@ void ChannelController::Decide(std::vector<Finish>& finished) {
       return;
     }
     decision_ = NextToken(StreamAt(line_.front()));
-    for (const int place : line_) decision_ = std::min(decision_, NextToken(StreamAt(place)));
+    for (const Turn& turn : line_) decision_ = std::min(decision_, NextToken(StreamAt(turn)));
     decision_ = std::max(decision_, now + 1);
     return;
   }
-  if (!RefreshForced()) Admit(now, next_);
+  if (!RefreshForced()) Admit(now, next);
   if (refresh_mode_ == config::RefreshMode::kPerBank) ChooseBankRefreshes();
-  server_.Serve(last_.batch, {current_.batch, current_.traits}, {next_.batch, next_.traits}, bank_refreshes_, now,
-                !current_.endings.empty(), times_);
-  for (const Ending& ending : current_.endings) {
+  server_.Serve(Batches(last_).batch, {current.batch, current.traits}, {next.batch, next.traits}, bank_refreshes_, now,
+                !current.endings.empty(), times_);
+  for (const Ending& ending : current.endings) {
     Ticks end = 0;
-    for (const int run : ending.runs) end = std::max(end, times_.run_end[static_cast<std::size_t>(run)]);
+    for (int i = ending.first_run; i < ending.last_run; ++i) {
+      end = std::max(end, times_.run_end[static_cast<std::size_t>(current.ending_runs[static_cast<std::size_t>(i)])]);
+    }
     finished.push_back({ending.access, end});
   }
   decision_ = times_.last_cas;

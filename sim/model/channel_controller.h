@@ -10,7 +10,7 @@
 // Plain state: copying a controller copies a channel.
 #pragma once
 
-#include <memory>
+#include <array>
 #include <vector>
 
 #include "sim/model/channel_server.h"
@@ -33,7 +33,15 @@ class ChannelController {
   /// Takes the decision; appends accesses whose last burst is now on its way.
   void Decide(std::vector<Finish>& finished);
   /// Bursts of an access that are not yet taken in; < 0: its end is known, or it is not of this channel.
-  std::int64_t Left(int access) const;
+  std::int64_t Left(int access) const {
+    for (const Turn& turn : line_) {
+      if (turn.access == access) return StreamAt(turn).walker.left();
+    }
+    for (const Ending& ending : Batches(next_).endings) {
+      if (ending.access == access) return 0;
+    }
+    return -1;
+  }
 
   /// Brings an idle controller to `now` (refreshes in between). REQUIRES: next_decision() < 0.
   void SettleIdle(Ticks now);
@@ -54,28 +62,40 @@ class ChannelController {
     std::int64_t taken = 0;
     ChannelWalker walker;
   };
+  /// An access that ends with a batch, and the runs of the batch that it is in.
   struct Ending {
     int access = 0;
-    std::vector<int> runs;
+    int first_run = 0, last_run = 0;  ///< In `ending_runs`.
   };
   struct Admitted {
     Batch batch;
     BatchTraits traits;
     std::vector<Ending> endings;
+    std::vector<int> ending_runs;
+    bool empty() const { return batch.runs.empty(); }
     void Clear() {
       batch.runs.clear();
       traits = {};
       endings.clear();
+      ending_runs.clear();
     }
+    void ReadsFirst();
+  };
+  struct Turn {
+    int place = 0;               ///< In `streams_`.
+    int access = 0;
   };
 
-  Stream& StreamAt(int place) { return streams_[static_cast<std::size_t>(place)]; }
-  const Stream& StreamAt(int place) const { return streams_[static_cast<std::size_t>(place)]; }
+  Admitted& Batches(int i) { return batches_[static_cast<std::size_t>(i)]; }
+  const Admitted& Batches(int i) const { return batches_[static_cast<std::size_t>(i)]; }
+  Stream& StreamAt(const Turn& turn) { return streams_[static_cast<std::size_t>(turn.place)]; }
+  const Stream& StreamAt(const Turn& turn) const { return streams_[static_cast<std::size_t>(turn.place)]; }
+  void CountAvailable(Ticks now, std::int64_t& readers, std::int64_t& writers) const;
   std::int64_t Available(const Stream& stream, Ticks now) const;
   Ticks NextToken(const Stream& stream) const;
   void Admit(Ticks now, Admitted& into);
   std::int64_t Budget(bool write, std::int64_t readers, std::int64_t writers) const;
-  void TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into);
+  std::int64_t TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into);
   bool RefreshForced() const;
   Ticks PayRefreshes(Ticks now);
   void RefreshOneIdle(Ticks due);
@@ -90,8 +110,13 @@ class ChannelController {
   std::int64_t read_batch_ = 1, write_drain_ = 1;
 
   std::vector<Stream> streams_;  ///< In no order; the places of ended ones are reused.
-  std::vector<int> free_, line_;  ///< Places without a stream; the others in the order of their turns.
-  Admitted last_, current_, next_;
+  std::vector<int> free_;        ///< Places without a stream.
+  std::vector<Turn> line_;       ///< The streams in the order of their turns.
+  int streams_of_[2] = {0, 0};   ///< Of them, by direction,
+  int paced_ = 0;                ///< and those with a rate.
+  Ticks all_visible_ = 0;        ///< From then on all of them are.
+  std::array<Admitted, 3> batches_;
+  int last_ = 0, current_ = 1, next_ = 2;  ///< In `batches_`: served before, in service, behind it.
   bool writing_ = false;
   std::int64_t budget_ = -1;     ///< Bursts of this direction before the other has its turn; -1: no contest.
   Ticks decision_ = -1;
@@ -100,8 +125,8 @@ class ChannelController {
   std::vector<int> bank_refreshes_;            ///< Waiting for REFpb.
   std::vector<std::int64_t> bank_refresh_count_;
   std::int64_t read_bursts_ = 0, write_bursts_ = 0;
-  std::vector<int> touched_;
-  std::vector<int> turn_;
+  std::vector<int> touched_;     ///< Scratch.
+  std::vector<Turn> served_;
   ChannelServer::Times times_;
 };
 

@@ -2,6 +2,7 @@
 #include "sim/model/hbm_memory.h"
 
 #include <algorithm>
+#include <map>
 
 namespace spillway::model {
 namespace {
@@ -137,7 +138,7 @@ int HbmMemory::Start(Picos now, const Access& access) {
   const Ticks visible = now / tck_ + 1;
   RunDecisions(now);
   if (share_channels_) MergeFresh(visible);
-  live_[id] = {channels, 0, 0};
+  live_.push_back({id, channels, 0, 0, shape});
   const double bursts_per_second = access.max_bytes_per_second / static_cast<double>(config_.burst_bytes);
   Place(id, shape, visible, bursts_per_second * static_cast<double>(tck_) / static_cast<double>(kPicosPerSecond));
   CollectDecisions();
@@ -148,11 +149,11 @@ int HbmMemory::Start(Picos now, const Access& access) {
 void HbmMemory::FindNextEvent() {
   const Ticks per_burst = groups_.front().controller.server().clocks().ccd_s;
   next_event_ = ending_.empty() ? -1 : ending_.begin()->first;
-  for (auto& [id, live] : live_) {
+  for (Live& live : live_) {
     if (live.no_end_before * tck_ <= last_now_) {
       // It ends with its last channel. One that decides has a batch to serve before it takes in the rest.
       for (std::size_t g = 0; g < groups_.size(); ++g) {
-        const std::int64_t left = groups_[g].controller.Left(id);
+        const std::int64_t left = groups_[g].controller.Left(live.id);
         if (left >= 0) live.no_end_before = std::max(live.no_end_before, decisions_[g] + left * per_burst);
       }
     }
@@ -182,6 +183,16 @@ void HbmMemory::CollectDecisions() {
   for (const Group& group : groups_) decisions_.push_back(group.controller.next_decision());
 }
 
+void HbmMemory::Finish(const ChannelController::Finish& finish, int channels) {
+  const auto before = [](const Live& live, int id) { return live.id < id; };
+  const auto live = std::lower_bound(live_.begin(), live_.end(), finish.access, before);
+  live->end = std::max(live->end, finish.tick);
+  live->channels_left -= channels;
+  if (live->channels_left > 0) return;
+  ending_.insert({live->end * tck_, live->id});
+  live_.erase(live);
+}
+
 void HbmMemory::RunDecisions(Picos now) {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (decisions_[g] < 0 || decisions_[g] * tck_ > now) continue;
@@ -197,15 +208,7 @@ void HbmMemory::RunDecisions(Picos now) {
         window_bursts_[i] += taken[i] * size;
         taken_bursts_ += taken[i] * size;
       }
-      for (const ChannelController::Finish& finish : finishes_) {
-        Live& live = live_.at(finish.access);
-        live.end = std::max(live.end, finish.tick);
-        live.channels_left -= static_cast<int>(size);
-        if (live.channels_left == 0) {
-          ending_.insert({live.end * tck_, finish.access});
-          live_.erase(finish.access);
-        }
-      }
+      for (const ChannelController::Finish& finish : finishes_) Finish(finish, static_cast<int>(size));
       finishes_.clear();
     }
     decisions_[g] = controller.next_decision();

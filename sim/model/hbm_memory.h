@@ -4,7 +4,6 @@
 // same rules; docs/memory-model.md says how close they are.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,12 +44,15 @@ class HbmMemory final : public MemorySystem {
     std::vector<int> channels;
   };
   struct Live {
+    int id = 0;
     int channels_left = 0;
     Ticks end = 0;
     Ticks no_end_before = 0;
+    AccessShape shape;           ///< Walkers point into it.
   };
 
   void MergeFresh(Ticks now);
+  void Finish(const ChannelController::Finish& finish, int channels);
   void Split(std::size_t from, std::vector<int> channels);
   void Place(int id, const AccessShape& shape, Ticks visible, double bursts_per_tick);
   void RunDecisions(Picos now);
@@ -66,7 +68,7 @@ class HbmMemory final : public MemorySystem {
   std::vector<Ticks> decisions_;                  ///< Of each group: when it next decides, < 0: never.
   Picos next_event_ = -1;
   PatternCache patterns_;
-  std::map<int, Live> live_;                      ///< Accesses with bursts not yet commanded.
+  std::vector<Live> live_;                        ///< Accesses with bursts not yet commanded, by id.
   std::set<std::pair<Picos, int>> ending_;        ///< Known completions.
   std::vector<ChannelController::Finish> finishes_;
   MemoryCounters counters_;
