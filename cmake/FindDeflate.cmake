@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Debian ships libdeflate 1.14, which has no CMake config yet. Makes Deflate::deflate.
 find_path(Deflate_INCLUDE_DIR libdeflate.h)
-find_library(Deflate_LIBRARY deflate)
+find_library(Deflate_LIBRARY NAMES libdeflate.a deflate)
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Deflate REQUIRED_VARS Deflate_LIBRARY Deflate_INCLUDE_DIR)
 if(Deflate_FOUND AND NOT TARGET Deflate::deflate)
