@@ -168,12 +168,14 @@ AccessShape::AccessShape(const AddressMap& map, const Access& access, PatternCac
 }
 
 ChannelWalker::ChannelWalker(const AccessShape& shape, int channel)
-    : pattern_(shape.pattern_.get()), entries_(pattern_->entries_[static_cast<std::size_t>(channel ^ shape.channel_shift_)].data()),
-      translation_(shape.translation_), channel_(channel ^ shape.channel_shift_), left_(shape.share(channel).bursts) {}
+    : pattern_(shape.pattern_.get()), translation_(shape.translation_), left_(shape.share(channel).bursts),
+      channel_(channel ^ shape.channel_shift_) {
+  entry_ = pattern_->entries_[static_cast<std::size_t>(channel_)].data();
+}
 
 std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::vector<int>& touched) {
   const AddressMap& map = *pattern_->map_;
-  const AccessPattern::Entry& entry = entries_[entry_];
+  const AccessPattern::Entry& entry = *entry_;
   const int stripe_bits = map.stripe_bits();
   const std::int64_t unit_bursts = std::int64_t{1} << (map.unit_bits() - map.burst_bits());
   const auto add = [&](std::uint64_t packed, std::int64_t units) {
@@ -181,26 +183,26 @@ std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::ve
   };
   std::int64_t taken = 0;
   while (taken < want && stripe_ < entry.count) {
-    const std::int64_t base = static_cast<std::int64_t>(entry.packed) + (stripe_ << stripe_bits);
+    const std::int64_t base = static_cast<std::int64_t>(entry.packed) + (std::int64_t{stripe_} << stripe_bits);
     const std::uint64_t canonical = map.Pack(base);
     const std::vector<std::uint64_t>& units = map.UnitsByDelta(channel_ ^ map.ChannelOf(canonical));
     const std::uint64_t packed = canonical ^ translation_;
     const std::int64_t stripe_bursts = static_cast<std::int64_t>(units.size()) * unit_bursts;
     if (unit_index_ > 0 || want - taken < stripe_bursts) {
       // Part of a stripe: a coarse interleave must not make turns longer than the controller wants them.
-      for (; unit_index_ < units.size() && taken < want; ++unit_index_, taken += unit_bursts) {
-        add(packed ^ units[unit_index_], 1);
-      }
-      if (unit_index_ < units.size()) break;
+      auto unit = static_cast<std::size_t>(unit_index_);
+      for (; unit < units.size() && taken < want; ++unit, taken += unit_bursts) add(packed ^ units[unit], 1);
+      unit_index_ = static_cast<std::int32_t>(unit);
+      if (unit < units.size()) break;
       unit_index_ = 0;
       ++stripe_;
     } else {
       const std::int64_t tile = std::int64_t{1} << map.tile_bits();
-      const std::int64_t stripes = std::min({(tile - (base & (tile - 1))) >> stripe_bits, entry.count - stripe_,
-                                             (want - taken) / stripe_bursts});
+      const std::int64_t stripes = std::min({(tile - (base & (tile - 1))) >> stripe_bits,
+                                             std::int64_t{entry.count - stripe_}, (want - taken) / stripe_bursts});
       for (const std::uint64_t unit : units) add(packed ^ unit, stripes);
       taken += stripes * stripe_bursts;
-      stripe_ += stripes;
+      stripe_ += static_cast<std::int32_t>(stripes);
     }
   }
   if (stripe_ == entry.count) {
@@ -215,7 +217,7 @@ std::int64_t ChannelWalker::Take(std::int64_t want, Batch& batch, std::vector<in
   std::int64_t taken = 0;
   bool follows = false;  // The last touched run is that of the unit before.
   while (taken < want && left_ > taken) {
-    const AccessPattern::Entry& entry = entries_[entry_];
+    const AccessPattern::Entry& entry = *entry_;
     if (entry.kind == AccessPattern::Entry::kStripes) {
       taken += TakeStripes(want - taken, batch, touched);
       follows = false;

@@ -140,13 +140,12 @@ class ChannelWalker {
   std::int64_t TakeStripes(std::int64_t want, Batch& batch, std::vector<int>& touched);
 
   const AccessPattern* pattern_;
-  const AccessPattern::Entry* entries_;
+  const AccessPattern::Entry* entry_;
   std::uint64_t translation_;
-  int channel_;                  ///< In the pattern.
-  std::int64_t left_ = 0;
-  std::size_t entry_ = 0;
-  std::int64_t stripe_ = 0;      ///< Stripes of the entry already taken,
-  std::size_t unit_index_ = 0;   ///< and units of the next.
+  std::int64_t left_;
+  std::int32_t channel_;         ///< In the pattern.
+  std::int32_t stripe_ = 0;      ///< Stripes of the entry already taken,
+  std::int32_t unit_index_ = 0;  ///< and units of the next.
 };
 
 }  // namespace spillway::model

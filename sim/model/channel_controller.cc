@@ -28,10 +28,10 @@ void ChannelController::Admitted::ReadsFirst() {
   for (int& run : ending_runs) run = place[static_cast<std::size_t>(run)];
 }
 
-ChannelController::ChannelController(const config::HbmConfig& config, int channel, ChannelServer server)
+ChannelController::ChannelController(const config::HbmConfig& config, int channel, ChannelServer server, Scratch& scratch)
     : server_(std::move(server)), refresh_mode_(config.refresh_mode), postpone_(std::max(0, config.refresh_postpone)),
       read_batch_(std::max(1, config.read_queue / 2)),
-      write_drain_(std::max(1, config.write_high_watermark - config.write_low_watermark)) {
+      write_drain_(std::max(1, config.write_high_watermark - config.write_low_watermark)), scratch_(&scratch) {
   const Ticks interval = server_.clocks().refi;
   if (interval <= 0) refresh_mode_ = config::RefreshMode::kNone;
   refresh_interval_ = interval;
@@ -47,7 +47,7 @@ ChannelController::ChannelController(const config::HbmConfig& config, int channe
 
 void ChannelController::Add(int access, const ChannelWalker& walker, bool write, Ticks visible, double rate) {
   SPILLWAY_CHECK(walker.left() > 0);
-  const Stream stream{access, write, visible, rate, 0, walker};
+  const Stream stream{walker, access, write, rate, visible, 0};
   const Ticks token = NextToken(stream);
   if (free_.empty()) {
     line_.push_back({static_cast<int>(streams_.size()), access});
@@ -92,7 +92,7 @@ std::int64_t ChannelController::Budget(bool write, std::int64_t readers, std::in
 void ChannelController::CountAvailable(Ticks now, std::int64_t& readers, std::int64_t& writers) const {
   readers = streams_of_[0];
   writers = streams_of_[1];
-  if (paced_ == 0 && all_visible_ <= now) return;
+  if (NobodyWaits(now)) return;
   for (const Turn& turn : line_) {
     const Stream& stream = StreamAt(turn);
     if (Available(stream, now) == 0) (stream.write ? writers : readers)--;
@@ -123,33 +123,39 @@ void ChannelController::Admit(Ticks now, Admitted& into) {
 }
 
 std::int64_t ChannelController::TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into) {
-  served_.clear();
+  std::vector<Turn>& served = scratch_->served;
+  std::vector<int>& touched = scratch_->touched;
+  served.clear();
+  const bool nobody_waits = NobodyWaits(now);
   std::size_t kept = 0;
   std::int64_t left = want;
   for (const Turn turn : line_) {
-    Stream& stream = StreamAt(turn);
-    const std::int64_t available = stream.write == write && left > 0 ? Available(stream, now) : 0;
+    std::int64_t available = 0;
+    if (left > 0 && StreamAt(turn).write == write) {
+      available = nobody_waits ? StreamAt(turn).walker.left() : Available(StreamAt(turn), now);
+    }
     if (available == 0) {
       line_[kept++] = turn;
       continue;
     }
-    touched_.clear();
-    const std::int64_t taken = stream.walker.Take(std::min(available, left), into.batch, touched_);
+    touched.clear();
+    Stream& stream = StreamAt(turn);
+    const std::int64_t taken = stream.walker.Take(std::min(available, left), into.batch, touched);
     stream.taken += taken;
     left -= taken;
     if (stream.walker.left() > 0) {
-      served_.push_back(turn);
+      served.push_back(turn);
       continue;
     }
     const int first = static_cast<int>(into.ending_runs.size());
-    into.ending_runs.insert(into.ending_runs.end(), touched_.begin(), touched_.end());
+    into.ending_runs.insert(into.ending_runs.end(), touched.begin(), touched.end());
     into.endings.push_back({stream.access, first, static_cast<int>(into.ending_runs.size())});
     free_.push_back(turn.place);
     streams_of_[write ? 1 : 0]--;
     paced_ -= stream.rate > 0 ? 1 : 0;
   }
   // Those served go to the end of the line.
-  for (const Turn& turn : served_) line_[kept++] = turn;
+  for (const Turn& turn : served) line_[kept++] = turn;
   line_.resize(kept);
   (write ? write_bursts_ : read_bursts_) += want - left;
   return want - left;
@@ -266,16 +272,17 @@ void ChannelController::Decide(std::vector<Finish>& finished) {
   }
   if (!RefreshForced()) Admit(now, next);
   if (refresh_mode_ == config::RefreshMode::kPerBank) ChooseBankRefreshes();
+  ChannelServer::Times& times = scratch_->times;
   server_.Serve(Batches(last_).batch, {current.batch, current.traits}, {next.batch, next.traits}, bank_refreshes_, now,
-                !current.endings.empty(), times_);
+                !current.endings.empty(), times);
   for (const Ending& ending : current.endings) {
     Ticks end = 0;
     for (int i = ending.first_run; i < ending.last_run; ++i) {
-      end = std::max(end, times_.run_end[static_cast<std::size_t>(current.ending_runs[static_cast<std::size_t>(i)])]);
+      end = std::max(end, times.run_end[static_cast<std::size_t>(current.ending_runs[static_cast<std::size_t>(i)])]);
     }
     finished.push_back({ending.access, end});
   }
-  decision_ = times_.last_cas;
+  decision_ = times.last_cas;
 }
 
 }  // namespace spillway::model

@@ -23,7 +23,18 @@ class ChannelController {
     int access = 0;
     Ticks tick = 0;
   };
-  ChannelController(const config::HbmConfig& config, int channel, ChannelServer server);
+  struct Turn {
+    int place = 0;               ///< In the list of streams.
+    int access = 0;
+  };
+  /// Of no meaning between two calls; one for all controllers.
+  struct Scratch {
+    std::vector<int> touched;
+    std::vector<Turn> served;
+    ChannelServer::Times times;
+  };
+  /// `scratch` outlives the controller.
+  ChannelController(const config::HbmConfig& config, int channel, ChannelServer server, Scratch& scratch);
 
   /// An access becomes visible at `visible`. `rate`: most bursts a clock for this channel, 0: no limit.
   /// REQUIRES: visible >= every earlier decision and that the shape has bursts in this channel.
@@ -55,12 +66,12 @@ class ChannelController {
 
  private:
   struct Stream {
+    ChannelWalker walker;
     int access = 0;
     bool write = false;
-    Ticks visible = 0;
     double rate = 0;
+    Ticks visible = 0;
     std::int64_t taken = 0;
-    ChannelWalker walker;
   };
   /// An access that ends with a batch, and the runs of the batch that it is in.
   struct Ending {
@@ -81,15 +92,12 @@ class ChannelController {
     }
     void ReadsFirst();
   };
-  struct Turn {
-    int place = 0;               ///< In `streams_`.
-    int access = 0;
-  };
 
   Admitted& Batches(int i) { return batches_[static_cast<std::size_t>(i)]; }
   const Admitted& Batches(int i) const { return batches_[static_cast<std::size_t>(i)]; }
   Stream& StreamAt(const Turn& turn) { return streams_[static_cast<std::size_t>(turn.place)]; }
   const Stream& StreamAt(const Turn& turn) const { return streams_[static_cast<std::size_t>(turn.place)]; }
+  bool NobodyWaits(Ticks now) const { return paced_ == 0 && all_visible_ <= now; }
   void CountAvailable(Ticks now, std::int64_t& readers, std::int64_t& writers) const;
   std::int64_t Available(const Stream& stream, Ticks now) const;
   Ticks NextToken(const Stream& stream) const;
@@ -125,9 +133,7 @@ class ChannelController {
   std::vector<int> bank_refreshes_;            ///< Waiting for REFpb.
   std::vector<std::int64_t> bank_refresh_count_;
   std::int64_t read_bursts_ = 0, write_bursts_ = 0;
-  std::vector<int> touched_;     ///< Scratch.
-  std::vector<Turn> served_;
-  ChannelServer::Times times_;
+  Scratch* scratch_;
 };
 
 }  // namespace spillway::model

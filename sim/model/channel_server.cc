@@ -31,7 +31,10 @@ void ChannelServer::ServeCommands(const Batch& last, const Batch& current, const
     if (last_.bursts == 0) {
       device_.Rest(ready_);
     } else {
-      rows_.Restore(device_, last, current, next, start);
+      shared_->last.Expand(shared_->map, last);
+      shared_->current.Expand(shared_->map, current);
+      shared_->next.Expand(shared_->map, next);
+      rows_.Restore(device_, shared_->last, shared_->current, shared_->next, start);
     }
     stale_ = false;
   }

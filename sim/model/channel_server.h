@@ -31,7 +31,7 @@ class ChannelServer {
     bool recall = true;           ///< Batches of a known context take the times seen.
     BatchTimes times;
     TrainService trains;          ///< These keep no state, only their memory.
-    RowBatch current, next;
+    RowBatch last, current, next;
     ServiceResult result;
   };
   ChannelServer(const config::HbmConfig& config, Shared& shared);

@@ -11,6 +11,7 @@
 // One row command (ACT, PRE, REF) a clock; column commands have a bus of their own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -61,6 +62,22 @@ class DramDevice {
 
   /// The first clock >= `from` at which `command` may be given to `bank`, whatever row it has open.
   Ticks Earliest(Command command, int bank, Ticks from) const;
+  /// Earliest() of ACT, PRE and REFpb, for many banks at one moment: what they share, and the rest.
+  struct RowGates {
+    Ticks activate = 0, precharge = 0, refresh = 0;
+  };
+  RowGates GatesOfRows(Ticks from) const {
+    const Ticks precharge = std::max(from, last_row_command_ + 1);
+    const Ticks refresh = std::max({precharge, last_acts_[3] + clocks_.rrd_s, last_refresh_bank_ + clocks_.rrefd});
+    return {std::max(refresh, last_acts_[0] + clocks_.faw), precharge, refresh};
+  }
+  Ticks EarliestRow(Command command, int index, const RowGates& gates) const {
+    const Bank& own = bank(index);
+    if (command == Command::kPrecharge) return std::max(gates.precharge, own.pre_ok);
+    if (command == Command::kRefreshBank) return std::max(gates.refresh, own.act_ok);
+    const Group& group = groups_[static_cast<std::size_t>(GroupOf(index))];
+    return std::max({gates.activate, own.act_ok, group.act + clocks_.rrd_l});
+  }
   /// What Earliest() of RD or WR comes from besides the bank itself: by bank group and by stack.
   void ColumnGates(bool write, std::vector<Ticks>& by_group, std::vector<Ticks>& by_stack) const;
   /// REQUIRES: tick >= Earliest(command, bank, tick) and that the row state fits.

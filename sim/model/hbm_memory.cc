@@ -35,7 +35,7 @@ Status CheckHbm(const config::HbmConfig& config) {
 }
 
 HbmMemory::HbmMemory(const config::HbmConfig& config, Options options)
-    : config_(config), share_channels_(options.share_channels), shared_{MapOf(config), options.service, options.recall, {}, {}, {}, {}, {}},
+    : config_(config), share_channels_(options.share_channels), shared_{MapOf(config), options.service, options.recall, {}, {}, {}, {}, {}, {}},
       tck_(config.timing.tck) {
   if (!shared_.map.symmetric() || config.refresh_phase == config::RefreshPhase::kStaggered) share_channels_ = false;
   // REFpb picks banks by their use, which is not followed without commands.
@@ -46,7 +46,7 @@ HbmMemory::HbmMemory(const config::HbmConfig& config, Options options)
     if (share_channels_ && channel > 0) {
       groups_[0].channels.push_back(channel);
     } else {
-      groups_.push_back({ChannelController(config, channel, server), {channel}});
+      groups_.push_back({ChannelController(config, channel, server, scratch_), {channel}});
     }
   }
   CollectDecisions();
@@ -129,6 +129,7 @@ int HbmMemory::Start(Picos now, const Access& access) {
   }
   if (channels == 0) {
     ending_.insert({now, id});
+    found_at_ = -1;
     FindNextEvent();
     return id;
   }
@@ -142,11 +143,14 @@ int HbmMemory::Start(Picos now, const Access& access) {
   const double bursts_per_second = access.max_bytes_per_second / static_cast<double>(config_.burst_bytes);
   Place(id, shape, visible, bursts_per_second * static_cast<double>(tck_) / static_cast<double>(kPicosPerSecond));
   CollectDecisions();
+  found_at_ = -1;
   FindNextEvent();
   return id;
 }
 
 void HbmMemory::FindNextEvent() {
+  if (found_at_ == last_now_) return;
+  found_at_ = last_now_;
   const Ticks per_burst = groups_.front().controller.server().clocks().ccd_s;
   next_event_ = ending_.empty() ? -1 : ending_.begin()->first;
   for (Live& live : live_) {
@@ -199,18 +203,19 @@ void HbmMemory::RunDecisions(Picos now) {
     Group& group = groups_[g];
     ChannelController& controller = group.controller;
     const auto size = static_cast<std::int64_t>(group.channels.size());
-    while (controller.next_decision() >= 0 && controller.next_decision() * tck_ <= now) {
-      const std::int64_t before[2] = {controller.read_bursts(), controller.write_bursts()};
+    const std::int64_t before[2] = {controller.read_bursts(), controller.write_bursts()};
+    do {
       controller.Decide(finishes_);
       ++counters_.events;
-      const std::int64_t taken[2] = {controller.read_bursts() - before[0], controller.write_bursts() - before[1]};
-      for (int i = 0; i < 2; ++i) {
-        window_bursts_[i] += taken[i] * size;
-        taken_bursts_ += taken[i] * size;
-      }
-      for (const ChannelController::Finish& finish : finishes_) Finish(finish, static_cast<int>(size));
-      finishes_.clear();
+    } while (controller.next_decision() >= 0 && controller.next_decision() * tck_ <= now);
+    const std::int64_t taken[2] = {controller.read_bursts() - before[0], controller.write_bursts() - before[1]};
+    for (int i = 0; i < 2; ++i) {
+      window_bursts_[i] += taken[i] * size;
+      taken_bursts_ += taken[i] * size;
     }
+    for (const ChannelController::Finish& finish : finishes_) Finish(finish, static_cast<int>(size));
+    finishes_.clear();
+    found_at_ = -1;
     decisions_[g] = controller.next_decision();
   }
   RollWindow(now);
@@ -230,6 +235,7 @@ void HbmMemory::Advance(Picos now, std::vector<Completion>& finished) {
   while (!ending_.empty() && ending_.begin()->first <= now) {
     const auto [time, id] = *ending_.begin();
     ending_.erase(ending_.begin());
+    found_at_ = -1;
     finished.push_back({id, time});
     if (--in_progress_ == 0) {
       counters_.busy += time - busy_since_;

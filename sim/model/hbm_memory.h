@@ -63,10 +63,11 @@ class HbmMemory final : public MemorySystem {
   config::HbmConfig config_;
   bool share_channels_;
   ChannelServer::Shared shared_;
+  ChannelController::Scratch scratch_;
   Picos tck_;
   std::vector<Group> groups_, spare_;             ///< Spare ones keep their memory.
   std::vector<Ticks> decisions_;                  ///< Of each group: when it next decides, < 0: never.
-  Picos next_event_ = -1;
+  Picos next_event_ = -1, found_at_ = -1;         ///< The latter < 0: to be found again.
   PatternCache patterns_;
   std::vector<Live> live_;                        ///< Accesses with bursts not yet commanded, by id.
   std::set<std::pair<Picos, int>> ending_;        ///< Known completions.

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "sim/model/batch_service.h"
-
 namespace spillway::model {
 
 RowTracker::RowTracker(const AddressMap& map, int banks) : map_(&map), sets_(static_cast<std::size_t>(banks)) {
@@ -16,27 +14,28 @@ BatchTraits RowTracker::Admit(const Batch& batch) {
   if (batch.runs.empty()) return traits;
   ++batches_;
   traits.write = batch.runs.front().write;
+  BankSet* set = nullptr;
   for (const UnitRun& run : batch.runs) {
-    BankSet& set = sets_[static_cast<std::size_t>(SetOf(map_->BankOf(run.packed)))];
-    const std::int64_t row = map_->RowOf(run.packed);
+    set = &sets_[SetOf(map_->BankOf(run.packed))];
+    const auto row = static_cast<std::int32_t>(map_->RowOf(run.packed));
     traits.bursts += run.bursts;
     traits.mixed = traits.mixed || run.write != traits.write;
     traits.parts += run.whole ? 0 : 1;
-    if (set.row == row) {
-      ++traits.hits;
-    } else if (set.row < 0) {
-      ++traits.closed;
-    } else if (set.used == batches_ || set.ended == batches_ - 1) {
-      ++traits.conflicts;
-    } else if (set.used == batches_ - 1) {
-      ++traits.early_conflicts;
+    if (set->row == row) {
+      traits.Count(BatchTraits::kHit);
+    } else if (set->row < 0) {
+      traits.Count(BatchTraits::kClosed);
+    } else if (set->used == batches_ || set->ended == batches_ - 1) {
+      traits.Count(BatchTraits::kConflict);
+    } else if (set->used == batches_ - 1) {
+      traits.Count(BatchTraits::kEarlyConflict);
     } else {
-      ++traits.old_conflicts;
+      traits.Count(BatchTraits::kOldConflict);
     }
-    set.row = row;
-    set.used = batches_;
+    set->row = row;
+    set->used = batches_;
   }
-  sets_[static_cast<std::size_t>(SetOf(map_->BankOf(batch.runs.back().packed)))].ended = batches_;
+  set->ended = batches_;
   return traits;
 }
 
@@ -44,23 +43,20 @@ void RowTracker::Close() {
   for (BankSet& set : sets_) set.row = -1;
 }
 
-void RowTracker::Restore(DramDevice& device, const Batch& last, const Batch& current, const Batch& next, Ticks now) const {
+void RowTracker::Restore(DramDevice& device, const RowBatch& last, const RowBatch& current, const RowBatch& next,
+                         Ticks now) const {
   const DramClocks& c = device.clocks();
   device.Rest(kLongAgo);
   for (int bank = 0; bank < device.banks(); ++bank) {
-    const BankSet& set = sets_[static_cast<std::size_t>(SetOf(bank))];
+    const BankSet& set = sets_[SetOf(bank)];
     if (set.row >= 0) device.Open(bank, set.row, kLongAgo, kLongAgo);
   }
   // Rows of the batch behind are closed, at best; those of the current one were opened ahead.
-  RowBatch rows;
-  rows.Expand(*map_, next);
-  for (const RowRun& run : rows.runs) device.Close(run.bank, kLongAgo);
-  rows.Expand(*map_, current);
-  const std::vector<RowRun> wanted = rows.runs;
+  for (const RowRun& run : next.runs) device.Close(run.bank, kLongAgo);
+  const std::vector<RowRun>& wanted = current.runs;
   for (const RowRun& run : wanted) device.Open(run.bank, run.row, kLongAgo, kLongAgo);
   // Where the last batch was in the way, as soon as its bursts there were through: rows are served in pairs, oldest first.
-  rows.Expand(*map_, last);
-  const std::vector<RowRun>& done = rows.runs;
+  const std::vector<RowRun>& done = last.runs;
   Ticks end = now;
   std::size_t from = done.size();
   while (from > 0) {
@@ -88,24 +84,18 @@ void RowTracker::Restore(DramDevice& device, const Batch& last, const Batch& cur
 
 std::uint64_t ContextOf(const BatchTraits& last, const BatchTraits& current, const BatchTraits& next) {
   std::uint64_t word = 1;
-  const auto add = [&word](int value, int bits) {
-    word = word << bits | static_cast<std::uint64_t>(std::min(value, (1 << bits) - 1));
-  };
+  const auto add = [&word](unsigned value, int bits) { word = word << bits | value; };
   add(last.write ? 1 : 0, 1);
-  add(last.bursts, 8);
+  add(static_cast<unsigned>(std::min(last.bursts, 255)), 8);
   add(current.write ? 1 : 0, 1);
-  add(current.bursts, 8);
-  add(current.hits, 4);
-  add(current.closed, 4);
-  add(current.conflicts, 4);
-  add(current.early_conflicts, 4);
-  add(current.old_conflicts, 4);
-  add(current.parts, 6);
+  add(static_cast<unsigned>(std::min(current.bursts, 255)), 8);
+  add(current.kinds, 20);
+  add(static_cast<unsigned>(std::min(current.parts, 63)), 6);
   add(next.bursts > 0 ? (next.write ? 2 : 1) : 0, 2);
-  add(next.hits, 4);
-  add(next.closed, 4);
-  add(next.conflicts + next.early_conflicts, 4);
-  add(next.old_conflicts, 4);
+  add(next.count(BatchTraits::kHit), 4);
+  add(next.count(BatchTraits::kClosed), 4);
+  add(std::min(next.count(BatchTraits::kConflict) + next.count(BatchTraits::kEarlyConflict), BatchTraits::kMost), 4);
+  add(next.count(BatchTraits::kOldConflict), 4);
   return word;
 }
 

@@ -6,22 +6,31 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/model/access_walker.h"
+#include "sim/model/batch_service.h"
 #include "sim/model/dram_device.h"
 
 namespace spillway::model {
 
-/// Counts of runs by what their bank set holds when the batch is taken in.
+/// What is known of a batch when it is taken in.
 struct BatchTraits {
+  /// What the bank set of a run holds.
+  enum Kind {
+    kHit,            ///< The row wanted.
+    kClosed,         ///< Nothing since the rows were closed.
+    kConflict,       ///< Another row, wanted to the end of the batch before or by this one: not to be closed ahead.
+    kEarlyConflict,  ///< Another row, wanted at the begin of the batch before.
+    kOldConflict,    ///< Another row, not wanted lately.
+  };
+  static constexpr unsigned kMost = 15;  ///< Counts go so far.
   bool write = false;
-  bool mixed = false;    ///< Reads and writes.
-  int bursts = 0;        ///< 0: no batch.
-  int hits = 0;          ///< The row wanted.
-  int closed = 0;        ///< Nothing since the rows were closed.
-  int conflicts = 0;     ///< Another row, wanted to the end of the batch before or by this one: not to be closed ahead.
-  int early_conflicts = 0;  ///< Another row, wanted at the begin of the batch before.
-  int old_conflicts = 0;    ///< Another row, not wanted lately.
-  int parts = 0;         ///< Runs that are no whole units.
+  bool mixed = false;         ///< Reads and writes.
+  int bursts = 0;             ///< 0: no batch.
+  int parts = 0;              ///< Runs that are no whole units.
+  std::uint32_t kinds = 0;    ///< Counts of runs by kind, 4 bits each.
+  unsigned count(Kind kind) const { return (kinds >> (4 * kind)) & kMost; }
+  void Count(Kind kind) {
+    if (count(kind) < kMost) kinds += 1U << (4 * kind);
+  }
 };
 
 class RowTracker {
@@ -33,19 +42,20 @@ class RowTracker {
   void Close();
   /// Leaves `device` at `now` much as command by command service would have: the last batch served was `last`, then
   /// come `current` and `next`, both taken in.
-  void Restore(DramDevice& device, const Batch& last, const Batch& current, const Batch& next, Ticks now) const;
+  void Restore(DramDevice& device, const RowBatch& last, const RowBatch& current, const RowBatch& next, Ticks now) const;
 
  private:
-  int SetOf(int bank) const { return bank & ~span_; }
+  /// Small, as there is one of each channel: rows have 31 bits at most, and nobody simulates 2^32 batches of a channel.
+  struct BankSet {
+    std::int32_t row = -1;
+    std::uint32_t used = 0;           ///< Which batch was the last,
+    std::uint32_t ended = 0;          ///< and the last to end there.
+  };
+  std::size_t SetOf(int bank) const { return static_cast<std::size_t>(bank & ~span_); }
   const AddressMap* map_;
   int span_ = 0;                      ///< Bits of the bank in which the parts of a unit differ.
-  struct BankSet {
-    std::int64_t row = -1;
-    std::int64_t used = -2;           ///< Which batch was the last,
-    std::int64_t ended = -2;          ///< and the last to end there.
-  };
+  std::uint32_t batches_ = 1;
   std::vector<BankSet> sets_;         ///< By lowest bank.
-  std::int64_t batches_ = 0;
 };
 
 /// Never 0. `last`: bursts 0 if the channel was at rest.

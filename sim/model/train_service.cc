@@ -138,20 +138,26 @@ void TrainService::FindWant(Bank& bank) {
   best_known_ = false;
 }
 
-const TrainService::RowCommand& TrainService::BestRowCommand() {
-  if (best_known_) return best_;
+void TrainService::FindRowCommand() {
+  if (best_known_) return;
+  const DramClocks& clocks = device_->clocks();
+  const DramDevice::RowGates gates = device_->GatesOfRows(start_);
   best_ = {};
+  opens_ = kNever;
   for (std::size_t i = 0; waits_ > 0 && i < banks_.size(); ++i) {
-    if (!banks_[i].waits) continue;
-    const Ticks tick = device_->Earliest(banks_[i].command, banks_[i].bank, start_);
+    const Bank& bank = banks_[i];
+    if (!bank.waits) continue;
+    const Ticks tick = device_->EarliestRow(bank.command, bank.bank, gates);
     if (tick < best_.tick) best_ = {tick, i};
+    if (InService(bank.owner)) opens_ = std::min(opens_, tick + (bank.command == Command::kPrecharge ? clocks.rp : 0));
   }
+  opens_ += std::max<Ticks>(1, write_ ? clocks.rcd_wr : clocks.rcd_rd);
   best_known_ = true;
-  return best_;
 }
 
 void TrainService::IssueRowCommand() {
-  const RowCommand row = BestRowCommand();
+  FindRowCommand();
+  const RowCommand row = best_;
   SPILLWAY_CHECK(row.tick != kNever);
   Bank& bank = banks_[row.place];
   device_->Issue(bank.command, bank.bank, bank.owner >= 0 ? RunAt(bank.owner).row : -1, row.tick);
@@ -167,7 +173,11 @@ void TrainService::IssueRowCommand() {
 }
 
 void TrainService::IssueRowCommandsBefore(Ticks tick) {
-  while (waits_ > 0 && BestRowCommand().tick < tick) IssueRowCommand();
+  while (waits_ > 0) {
+    FindRowCommand();
+    if (best_.tick >= tick) return;
+    IssueRowCommand();
+  }
 }
 
 void TrainService::AddCandidate(int run, int bank) {
@@ -194,28 +204,29 @@ int TrainService::FindFirst() {
   return first;
 }
 
-int TrainService::FindSecond(int first) const {
+/// The row that takes turns with the first; -1: none. `until` becomes the first clock at which another one may have its turn.
+int TrainService::FindSecond(int first, Ticks& until) const {
   const DramClocks& clocks = device_->clocks();
-  if (clocks.ccd_l == clocks.ccd_s || clocks.ccd_l > 2 * clocks.ccd_s) return -1;
   const Candidate& a = CandidateAt(first);
-  for (const Candidate& b : candidates_) {
-    if (b.group == a.group || b.tick > a.tick + clocks.ccd_s) continue;
-    return b.stack == a.stack ? static_cast<int>(&b - candidates_.data()) : -1;
-  }
-  return -1;
-}
-
-Ticks TrainService::FirstOther(int first, int second) const {
-  Ticks tick = kNever;
+  // Two rows in different bank groups of a stack take turns when each is free again two bursts later.
+  bool wanted = clocks.ccd_l > clocks.ccd_s && clocks.ccd_l <= 2 * clocks.ccd_s;
+  int second = -1;
   for (int i = 0; i < static_cast<int>(candidates_.size()); ++i) {
-    if (i == first || i == second) continue;
+    if (i == first) continue;
     // The bus has no gap between the two for one that is younger than both.
-    if (second >= 0 && i > std::max(first, second)) break;
-    // Nor is there one in the bank group of the first that a younger row could use.
+    if (second >= 0 && i > first) break;
     const Candidate& other = CandidateAt(i);
-    if (i < first || other.group != CandidateAt(first).group) tick = std::min(tick, other.tick);
+    if (wanted && other.group != a.group && other.tick <= a.tick + clocks.ccd_s) {
+      wanted = false;
+      if (other.stack == a.stack) {
+        second = i;
+        continue;
+      }
+    }
+    // Nor is there one in the bank group of the first that a younger row could use.
+    if (i < first || other.group != a.group) until = std::min(until, other.tick);
   }
-  return tick;
+  return second;
 }
 
 bool TrainService::Step() {
@@ -225,12 +236,11 @@ bool TrainService::Step() {
   const Candidate a = CandidateAt(first);
   Ticks until = kNever;
   if (waits_in_service_ > 0) {
-    // A row that is opened has its first burst no earlier.
-    until = BestRowCommand().tick + std::max<Ticks>(1, write_ ? clocks.rcd_wr : clocks.rcd_rd);
+    FindRowCommand();
+    until = opens_;
     if (a.tick >= until) return false;
   }
-  const int second = FindSecond(first);
-  until = std::min(until, FirstOther(first, second));
+  const int second = FindSecond(first, until);
   const auto fit = [until](Ticks begin, Ticks step, int most) {
     return begin + (most - 1) * step < until ? most : begin < until ? static_cast<int>((until - 1 - begin) / step) + 1 : 0;
   };
@@ -239,7 +249,6 @@ bool TrainService::Step() {
     Take(a, bursts, a.tick + (bursts - 1) * clocks.ccd_l);
     return true;
   }
-  // Two rows in different bank groups of a stack take turns when each is free again two bursts later.
   const Candidate b = CandidateAt(second);
   const Ticks step = 2 * clocks.ccd_s;
   const int pairs = fit(a.tick + clocks.ccd_s, step, std::min(RunAt(a.run).left, RunAt(b.run).left));

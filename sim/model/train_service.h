@@ -61,15 +61,14 @@ class TrainService {
   void AddCandidate(int run, int bank);
   bool Step();
   int FindFirst();
-  int FindSecond(int first) const;
-  Ticks FirstOther(int first, int second) const;
+  int FindSecond(int first, Ticks& until) const;
   void Take(const Candidate& from, int bursts, Ticks last);
   void Finish(int finished, Ticks tick);
   int OwnerOf(const Bank& bank) const;
   bool Hits(const Bank& bank) const;
   bool InService(int run) const { return run >= 0 && run < served_; }
   void FindWant(Bank& bank);
-  const RowCommand& BestRowCommand();
+  void FindRowCommand();
   void IssueRowCommand();
   void IssueRowCommandsBefore(Ticks tick);
 
@@ -85,7 +84,8 @@ class TrainService {
   int served_ = 0;                   ///< Runs of the current batch; the others are of the next.
   int waits_ = 0, waits_in_service_ = 0;  ///< Banks that wait for a row command; of them, for a run in service.
   RowCommand best_;
-  bool best_known_ = false;
+  Ticks opens_ = 0;                  ///< No row that is not yet open for a run in service has a burst before.
+  bool best_known_ = false;          ///< These two are.
   std::vector<Run> runs_;
   std::vector<Bank> banks_;          ///< In the order in which they are first wanted.
   std::vector<int> place_;           ///< By bank: its index in `banks_`, -1: not there.

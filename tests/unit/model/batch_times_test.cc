@@ -78,13 +78,13 @@ TEST_CASE("a batch's rows are hits, closed, or in conflict with what was wanted 
     l.row = row;
     return map->Encode(l);
   };
-  CHECK(rows.Admit(one(at(0, 0))).closed == 1);
-  CHECK(rows.Admit(one(at(0, 0))).hits == 1);
-  CHECK(rows.Admit(one(at(0, 1))).conflicts == 1);
-  CHECK(rows.Admit(one(at(1, 0))).closed == 1);
-  CHECK(rows.Admit(one(at(0, 2))).old_conflicts == 1);
+  CHECK(rows.Admit(one(at(0, 0))).count(BatchTraits::kClosed) == 1);
+  CHECK(rows.Admit(one(at(0, 0))).count(BatchTraits::kHit) == 1);
+  CHECK(rows.Admit(one(at(0, 1))).count(BatchTraits::kConflict) == 1);
+  CHECK(rows.Admit(one(at(1, 0))).count(BatchTraits::kClosed) == 1);
+  CHECK(rows.Admit(one(at(0, 2))).count(BatchTraits::kOldConflict) == 1);
   rows.Close();
-  CHECK(rows.Admit(one(at(0, 2))).closed == 1);
+  CHECK(rows.Admit(one(at(0, 2))).count(BatchTraits::kClosed) == 1);
 }
 
 }  // namespace
