@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "sim/base/file.h"
+#include "sim/base/worker_pool.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/common_options.h"
 #include "sim/cli/interrupt.h"
@@ -20,7 +21,6 @@
 #include "sim/sweep/resolved_spec.h"
 #include "sim/sweep/shards.h"
 #include "sim/sweep/tables.h"
-#include "sim/sweep/worker_pool.h"
 
 namespace spillway::cli {
 namespace {
@@ -388,12 +388,12 @@ class SweepRun {
     double cost = 0;
     for (const std::size_t point : todo_) cost += costs_[point];
     SweepProgress progress(session_.console, todo_.size(), cost);
-    sweep::Pool pool;
+    WorkerPool pool;
     pool.workers = jobs_;
     pool.work = [&](std::size_t point) { return sweep::EncodeResult(points_.Run(point)); };
-    pool.done = [&](const std::vector<sweep::JobReply>& replies) -> Status {
+    pool.done = [&](const std::vector<JobReply>& replies) -> Status {
       std::vector<sweep::JournalEntry> fresh;
-      for (const sweep::JobReply& reply : replies) {
+      for (const JobReply& reply : replies) {
         std::optional<sweep::PointResult> result;
         if (!reply.died) result = sweep::DecodeResult(reply.text);
         if (!result) {
@@ -410,7 +410,7 @@ class SweepRun {
       progress.Show();
       return interrupt_.requested().load();
     };
-    return sweep::RunPool(todo_, pool);
+    return RunPool(todo_, pool);
   }
 
   ExitCode Interrupted(const std::string& directory) {

@@ -3,13 +3,15 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
+#include <string>
 #include <thread>
 
+#include "sim/base/worker_pool.h"
 #include "sim/engine/simulate.h"
 #include "sim/explain/replay.h"
-#include "sim/explain/workers.h"
 #include "sim/plan/plan_check.h"
 #include "sim/plan/resident.h"
 
@@ -214,14 +216,22 @@ class Explainer {
       }
     }
     const std::vector<std::pair<int, int>> jobs(needed.begin(), needed.end());
-    const std::size_t processors = std::max(1u, std::thread::hardware_concurrency());
-    const auto values = RunJobs(jobs.size(), processors, [&](std::size_t i) -> std::optional<Picos> {
+    std::vector<std::size_t> numbers(jobs.size());
+    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+    WorkerPool pool;
+    pool.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    pool.work = [&](std::size_t i) {
       const Result<Picos> busy = Busy(jobs[i].first, jobs[i].second);
-      return busy.ok() ? std::optional<Picos>(*busy) : std::nullopt;
-    }, inputs_.interrupted);
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      if (values[i]) alone_[jobs[i]] = *values[i];
-    }
+      return busy.ok() ? std::to_string(*busy) : "";
+    };
+    pool.done = [&](const std::vector<JobReply>& replies) -> Status {
+      for (const JobReply& reply : replies) {
+        if (!reply.died && !reply.text.empty()) alone_[jobs[reply.job]] = std::stoll(reply.text);
+      }
+      return Done{};
+    };
+    pool.stop = [&] { return inputs_.interrupted != nullptr && inputs_.interrupted->load(); };
+    static_cast<void>(RunPool(numbers, pool));
   }
 
   /// One execution of `op` by itself, without the transfers of a boundary's tensor (-1: with all).

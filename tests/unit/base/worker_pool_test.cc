@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/worker_pool.h"
+#include "sim/base/worker_pool.h"
 
 #include <unistd.h>
 
@@ -7,8 +7,9 @@
 #include <csignal>
 #include <map>
 #include <set>
+#include <stdexcept>
 
-namespace spillway::sweep {
+namespace spillway {
 namespace {
 
 TEST_CASE("every job is done once, whatever its size, by as many processes as asked for") {
@@ -16,7 +17,7 @@ TEST_CASE("every job is done once, whatever its size, by as many processes as as
   for (std::size_t i = 0; i < 200; ++i) jobs.push_back(i * 3);
   std::map<std::size_t, std::string> replies;
   std::set<std::string> processes;
-  Pool pool;
+  WorkerPool pool;
   pool.workers = 3;
   pool.work = [](std::size_t job) { return std::to_string(getpid()) + " " + std::string(job * 100, 'x'); };
   pool.done = [&](const std::vector<JobReply>& fresh) -> Status {
@@ -37,13 +38,33 @@ TEST_CASE("every job is done once, whatever its size, by as many processes as as
   CHECK(processes.count(std::to_string(getpid())) == 0);
 }
 
+TEST_CASE("jobs give the same by any number of workers") {
+  std::vector<std::size_t> jobs;
+  for (std::size_t i = 0; i < 100; ++i) jobs.push_back(i);
+  for (const int workers : {1, 2, 64, 200}) {
+    std::map<std::size_t, std::string> replies;
+    WorkerPool pool;
+    pool.workers = workers;
+    pool.work = [](std::size_t job) { return job % 7 == 3 ? "" : std::to_string(job * job); };
+    pool.done = [&](const std::vector<JobReply>& fresh) -> Status {
+      for (const JobReply& reply : fresh) replies[reply.job] = reply.text;
+      return Done{};
+    };
+    pool.stop = [] { return false; };
+    REQUIRE(RunPool(jobs, pool).ok());
+    REQUIRE(replies.size() == jobs.size());
+    for (const auto& [job, text] : replies) CHECK(text == pool.work(job));
+  }
+}
+
 TEST_CASE("a worker that dies costs its own job only") {
   std::map<std::size_t, JobReply> replies;
-  Pool pool;
+  WorkerPool pool;
   pool.workers = 2;
   pool.work = [](std::size_t job) -> std::string {
     if (job == 3) kill(getpid(), SIGKILL);
     if (job == 5) _exit(7);
+    if (job == 6) throw std::runtime_error("no");
     return "fine";
   };
   pool.done = [&](const std::vector<JobReply>& fresh) -> Status {
@@ -53,13 +74,14 @@ TEST_CASE("a worker that dies costs its own job only") {
   pool.stop = [] { return false; };
   REQUIRE(RunPool({0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, pool).ok());
   REQUIRE(replies.size() == 10);
-  for (const auto& [job, reply] : replies) CHECK(reply.died == (job == 3 || job == 5));
+  for (const auto& [job, reply] : replies) CHECK(reply.died == (job == 3 || job == 5 || job == 6));
   CHECK_THAT(replies[3].text, Catch::Matchers::Contains("signal 9"));
   CHECK_THAT(replies[5].text, Catch::Matchers::Contains("code 7"));
+  CHECK_THAT(replies[6].text, Catch::Matchers::Contains("code 1"));
 }
 
 TEST_CASE("stop and an error of the receiver end the pool with jobs left") {
-  Pool pool;
+  WorkerPool pool;
   pool.workers = 2;
   int done = 0;
   pool.work = [](std::size_t job) -> std::string {
@@ -85,10 +107,10 @@ TEST_CASE("stop and an error of the receiver end the pool with jobs left") {
 }
 
 TEST_CASE("no jobs, no workers") {
-  Pool pool;
+  WorkerPool pool;
   pool.stop = [] { return false; };
   CHECK(*RunPool({}, pool));
 }
 
 }  // namespace
-}  // namespace spillway::sweep
+}  // namespace spillway

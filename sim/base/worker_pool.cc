@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/worker_pool.h"
+#include "sim/base/worker_pool.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-namespace spillway::sweep {
+namespace spillway {
 namespace {
 
 constexpr int kPollMs = 100;
@@ -53,14 +53,19 @@ void CloseAllBut(int keep_a, int keep_b) {
   close_range(high + 1, ~0U, 0);
 }
 
-[[noreturn]] void WorkerMain(int jobs, int replies, pid_t parent, const Pool& pool) {
+[[noreturn]] void WorkerMain(int jobs, int replies, pid_t parent, const WorkerPool& pool) {
   std::signal(SIGINT, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
   CloseAllBut(jobs, replies);
   std::uint64_t job = 0;
   while (ReadFully(jobs, &job, sizeof job)) {
-    const std::string reply = pool.work(static_cast<std::size_t>(job));
+    std::string reply;
+    try {
+      reply = pool.work(static_cast<std::size_t>(job));
+    } catch (...) {
+      _exit(1);
+    }
     const std::uint64_t size = reply.size();
     if (!WriteFully(replies, &size, sizeof size) || !WriteFully(replies, reply.data(), reply.size())) break;
   }
@@ -93,7 +98,7 @@ struct Worker {
 
 class Runner {
  public:
-  Runner(const std::vector<std::size_t>& jobs, const Pool& pool) : jobs_(jobs), pool_(pool) {}
+  Runner(const std::vector<std::size_t>& jobs, const WorkerPool& pool) : jobs_(jobs), pool_(pool) {}
   ~Runner() {
     for (Worker& worker : workers_) End(worker, true);
   }
@@ -212,7 +217,7 @@ class Runner {
   }
 
   const std::vector<std::size_t>& jobs_;
-  const Pool& pool_;
+  const WorkerPool& pool_;
   std::size_t next_ = 0;
   std::vector<Worker> workers_;
   std::vector<JobReply> replies_;
@@ -220,9 +225,9 @@ class Runner {
 
 }  // namespace
 
-Result<bool> RunPool(const std::vector<std::size_t>& jobs, const Pool& pool) {
+Result<bool> RunPool(const std::vector<std::size_t>& jobs, const WorkerPool& pool) {
   SPILLWAY_CHECK(pool.workers > 0);
   return Runner(jobs, pool).Run();
 }
 
-}  // namespace spillway::sweep
+}  // namespace spillway
