@@ -115,6 +115,7 @@ enum class MemoryKind { kHbm, kVmem, kSmem, kSyncFlag, kHost, kOther };
 struct RunOptions {
   bool warm = false;        ///< A cross-program prefetch was done by the previous execution.
   std::int64_t default_trip_count = 1;  ///< For a while loop whose trip count is unknown.
+  bool recall_kernels = true; ///< Kernels take the time of kernels like them, once known.
   std::int64_t max_events = 0;          ///< 0: no limit. Exceeding it is exit code 5.
 };
 

@@ -119,6 +119,7 @@ std::vector<ChipKey> MakeKeys() {
 
       {SPILLWAY_KEY(run.warm), K::kBool, 0, 0, kOptional, "a cross-program prefetch was done by the previous execution"},
       {SPILLWAY_KEY(run.default_trip_count), K::kCount, 1, 1e12, kOptional, "trips of a while loop whose count is unknown"},
+      {SPILLWAY_KEY(run.recall_kernels), K::kBool, 0, 0, kOptional, "kernels take the time of kernels like them, once known; off with hbm.fidelity=command"},
       {SPILLWAY_KEY(run.max_events), K::kCount, 0, 1e15, kOptional, "stop after so many events; 0: no limit"},
   };
 }

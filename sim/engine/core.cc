@@ -60,7 +60,9 @@ std::int64_t CountOps(const std::vector<Item>& items) {
 
 Core::Core(sc_core::sc_module_name name, const plan::Program& program, const config::ChipConfig& chip,
            const VmemOccupancy& vmem, Recorder& recorder)
-    : sc_module(name), program_(program), chip_(chip), vmem_(vmem), recorder_(recorder) {
+    : sc_module(name), program_(program), chip_(chip), vmem_(vmem), recorder_(recorder),
+      recall_kernels_(chip.run.recall_kernels && chip.hbm.fidelity == config::HbmFidelity::kRun),
+      recall_(recorder, chip, [this] { return dma->TakeFlow(); }) {
   frames_.push_back({&program.items, 0, 1});
   SC_METHOD(Run);
 }
@@ -82,9 +84,12 @@ bool Core::ShouldStop() {
 void Core::Run() {
   recorder_.CountEvent();
   if (stopped_ || ShouldStop()) return;
-  if (progress_) progress_(ops_done_, ops_total_, Now());  // one op may take minutes of our time
+  if (progress_) progress_(ops_done_, ops_total_, Now() + recorder_.skipped());  // one op may take minutes of our time
   Next next = Next::kContinue;
-  while (next == Next::kContinue && !finished_) next = source_ ? RunAction() : FetchItem();
+  while (next == Next::kContinue && !finished_) {
+    if (source_ == nullptr && ShouldStop()) return;   // Kernels that are recalled cause no events.
+    next = source_ ? RunAction() : FetchItem();
+  }
 }
 
 // Moves to the next item of the innermost frame, entering and repeating loops.
@@ -129,13 +134,39 @@ void Core::BeginItem(const Item& item) {
   }
   recorder_.OpBegin(op_, Now());
   recorder_.VmemHeld(Now(), vmem_.HeldBy(op_, kernel));
+  if (kernel && recall_kernels_ && source_->IsFixed()) {
+    recall_.Begin(*source_, op_, UnderWay(), Now());
+  }
   segment_start_ = Now();
   vmem_mark_ = dma->VmemBytes();
 }
 
+// What transfers are under way, and how long for, as far as kernels that follow each other tell.
+std::uint64_t Core::UnderWay() const {
+  if (cookies_.size() == free_cookies_.size()) return 0;
+  std::vector<bool> under_way(cookies_.size(), true);
+  for (const int cookie : free_cookies_) under_way[static_cast<std::size_t>(cookie)] = false;
+  std::uint64_t sum = 1;
+  for (std::size_t i = 0; i < cookies_.size(); ++i) {
+    if (!under_way[i]) continue;
+    std::uint64_t one = static_cast<std::uint64_t>(cookies_[i].bytes) << 10 | (epoch_ - cookies_[i].epoch);
+    one = (one ^ static_cast<std::uint64_t>(cookies_[i].direction)) * 0x9e3779b97f4a7c15ULL;
+    sum += one ^ one >> 29;   // In no order.
+  }
+  return sum;
+}
+
 Core::Next Core::RunAction() {
+  if (recall_.recalls()) {
+    if (cookies_.size() > free_cookies_.size()) {
+      next_trigger(wake_);
+      return Next::kYield;
+    }
+    recall_.Book(Now());
+    segment_start_ = Now();
+  }
   if (!have_action_) {
-    if (!source_->Next(action_)) {
+    if (!(recall_.active() ? recall_.Next(action_) : source_->Next(action_))) {
       if (Synchronise() == Next::kYield) return Next::kYield;
       EndOp();
       return Next::kContinue;
@@ -145,11 +176,11 @@ Core::Next Core::RunAction() {
   Next next = Next::kContinue;
   switch (action_.kind) {
     case Action::Kind::kCompute:
-      pending_cycles_ += action_.cycles;
-      pending_bundles_ += action_.bundles;
-      pending_accesses_ += action_.loads + action_.stores;
+      pending_.cycles += action_.cycles;
+      pending_.bundles += action_.bundles;
+      pending_.accesses += action_.loads + action_.stores;
       break;
-    case Action::Kind::kStep: recorder_.Step(Now(), pending_cycles_); break;
+    case Action::Kind::kStep: recorder_.Step(Now(), pending_.cycles); break;
     case Action::Kind::kIssue: next = Issue(); break;
     case Action::Kind::kWait: next = Wait(); break;
     case Action::Kind::kFlag: {
@@ -173,6 +204,7 @@ Core::Next Core::Issue() {
   }
   if (waiting_for_room_) {
     recorder_.WaitOther(wait_start_, Now());
+    if (recall_.measures()) recall_.WaitedForRoom(Now() - wait_start_);
     waiting_for_room_ = false;
     segment_start_ = Now();
     vmem_mark_ = dma->VmemBytes();
@@ -186,7 +218,7 @@ Core::Next Core::Issue() {
   }
   const int flow = dma->Issue(transfer, op_, *this, cookie);
   cookies_[static_cast<std::size_t>(cookie)] = {tokens_in_use_, epoch_, action_.flag, transfer.bytes(),
-                                                 transfer.direction, flow};
+                                                 transfer.direction, flow, recall_.measures() ? recall_.action() : 0, Now()};
   // A wait that ends without any transfer (bytes 0) still needs a direction to be booked under.
   CurrentFlag().direction = transfer.direction;
   return Next::kContinue;
@@ -203,6 +235,7 @@ Core::Next Core::Wait() {
   }
   if (waiting_) {
     recorder_.Wait(wait_start_, Now(), flag.direction, flag.flow);
+    if (recall_.measures()) recall_.Waited(Now() - wait_start_);
     waiting_ = false;
     source_->OnStall(static_cast<Cycles>(static_cast<double>(Now() - wait_start_) * chip_.core.clock_hz / 1e12));
     segment_start_ = Now();
@@ -216,9 +249,9 @@ Core::Next Core::Wait() {
 // that cycle loses it. Returns the time to add for the accesses made since the compute began.
 Picos Core::ContentionLoss() {
   const config::VmemConfig& vmem = chip_.vmem;
-  if (vmem.dma_contention <= 0 || pending_accesses_ == 0) return 0;
+  if (vmem.dma_contention <= 0 || pending_.accesses == 0) return 0;
   const double intensity =
-      std::min(1.0, static_cast<double>(pending_accesses_) / static_cast<double>(pending_cycles_));
+      std::min(1.0, static_cast<double>(pending_.accesses) / static_cast<double>(pending_.cycles));
   const double ps_per_byte =
       intensity * vmem.dma_contention * 1e12 / chip_.core.clock_hz / static_cast<double>(vmem.load_bytes);
   const double owed = (dma->VmemBytes() - vmem_mark_) * ps_per_byte - static_cast<double>(contention_paid_);
@@ -228,12 +261,12 @@ Picos Core::ContentionLoss() {
 }
 
 Core::Next Core::Synchronise() {
-  if (pending_cycles_ == 0) return Next::kContinue;
+  if (pending_.cycles == 0) return Next::kContinue;
   const Picos cycle = chip_.CyclesToPicos(1);
   if (!synchronising_) {
     synchronising_ = true;
     contention_paid_ = 0;
-    next_trigger(ToScTime(chip_.CyclesToPicos(pending_cycles_)));
+    next_trigger(ToScTime(chip_.CyclesToPicos(pending_.cycles)));
     return Next::kYield;
   }
   const Picos loss = ContentionLoss();
@@ -243,8 +276,9 @@ Core::Next Core::Synchronise() {
     return Next::kYield;
   }
   synchronising_ = false;
-  recorder_.Compute(segment_start_, Now(), pending_cycles_, pending_bundles_);
-  pending_cycles_ = pending_bundles_ = pending_accesses_ = 0;
+  if (recall_.measures()) recall_.LostToContention(Now() - segment_start_ - chip_.CyclesToPicos(pending_.cycles));
+  recorder_.Compute(segment_start_, Now(), pending_.cycles, pending_.bundles);
+  pending_ = {};
   segment_start_ = Now();
   vmem_mark_ = dma->VmemBytes();
   return Next::kContinue;
@@ -254,16 +288,19 @@ void Core::EndOp() {
   if (failure_.empty()) failure_ = source_->Failure();
   recorder_.OpEnd(Now());
   recorder_.VmemHeld(Now(), vmem_.HeldBy(op_, false));
+  if (recall_.active()) recall_.End(Now(), cookies_.size() == free_cookies_.size());
   source_.reset();
   op_ = -1;
   ++ops_done_;
-  if (progress_) progress_(ops_done_, ops_total_, Now());
+  if (progress_) progress_(ops_done_, ops_total_, Now() + recorder_.skipped());
 }
 
 void Core::OnDmaDone(int cookie) {
   const Cookie done = cookies_[static_cast<std::size_t>(cookie)];
   free_cookies_.push_back(cookie);
+  if (recall_.recalls() && cookies_.size() == free_cookies_.size()) wake_.notify(sc_core::SC_ZERO_TIME);
   if (!done.token && done.epoch != epoch_) return;  // its kernel is over
+  if (!done.token && recall_.measures()) recall_.Landed(done.action, Now() - done.issued);
   Flag& flag = (done.token ? tokens_ : flags_)[done.flag];
   flag.level += done.bytes;
   flag.direction = done.direction;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/engine/dma.h"
+#include "sim/engine/kernel_recall.h"
 #include "sim/engine/vmem.h"
 #include "sim/plan/program.h"
 
@@ -61,6 +62,8 @@ class Core : public sc_core::sc_module, public DmaClient {
     Bytes bytes;
     plan::Direction direction;
     int flow;
+    std::size_t action;    ///< Of KernelRecall.
+    Picos issued;
   };
   // Result of one step of the state machine.
   enum class Next { kContinue, kYield };
@@ -70,6 +73,7 @@ class Core : public sc_core::sc_module, public DmaClient {
   Next FetchItem();
   void BeginItem(const plan::Item& item);
   Next RunAction();
+  std::uint64_t UnderWay() const;
   Next Issue();
   Next Wait();
   Next Synchronise();
@@ -92,8 +96,7 @@ class Core : public sc_core::sc_module, public DmaClient {
   plan::Action action_;
   bool have_action_ = false;
 
-  Cycles pending_cycles_ = 0, pending_bundles_ = 0;
-  std::int64_t pending_accesses_ = 0;
+  PendingCompute pending_;
   Picos segment_start_ = 0;        ///< When the pending compute began.
   double vmem_mark_ = 0;           ///< DMA bytes at that moment.
   bool synchronising_ = false;
@@ -102,6 +105,8 @@ class Core : public sc_core::sc_module, public DmaClient {
   std::unordered_map<int, Flag> flags_;    ///< Of the running kernel.
   std::unordered_map<int, Flag> tokens_;   ///< Of asynchronous copies.
   std::unordered_map<int, Bytes> token_bytes_;
+  const bool recall_kernels_;
+  KernelRecall recall_;
   std::vector<Cookie> cookies_;
   std::vector<int> free_cookies_;
   bool waiting_ = false;

@@ -29,6 +29,8 @@ class DmaInterface : public virtual sc_core::sc_interface {
   virtual bool HasRoom(int thread) const = 0;
   /// Queues `transfer` of op `op` now. Returns the flow number of its slice on the timeline.
   virtual int Issue(const plan::Transfer& transfer, int op, DmaClient& client, int cookie) = 0;
+  /// A flow number for a transfer that is booked without being run.
+  virtual int TakeFlow() = 0;
   /// Accesses that DMA has made to VMEM so far, in bytes.
   virtual double VmemBytes() = 0;
   /// Rate of these accesses now, bytes per second.
@@ -47,6 +49,7 @@ class Dma : public sc_core::sc_module, public DmaInterface, public HbmClient {
 
   bool HasRoom(int thread) const override;
   int Issue(const plan::Transfer& transfer, int op, DmaClient& client, int cookie) override;
+  int TakeFlow() override { return next_flow_++; }
   double VmemBytes() override { return hbm->MovedBytes(); }
   double VmemRate() const override { return hbm->Rate(); }
   void OnHbmDone(int tag) override;

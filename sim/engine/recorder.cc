@@ -100,6 +100,7 @@ Slice Recorder::CoreSlice(const char* kind, Picos start, Picos end) const {
 }
 
 void Recorder::OpBegin(int op, Picos now) {
+  now += skipped_;
   SPILLWAY_CHECK(op_ < 0);
   op_ = op;
   op_start_ = now;
@@ -110,6 +111,7 @@ void Recorder::OpBegin(int op, Picos now) {
 }
 
 void Recorder::OpEnd(Picos now) {
+  now += skipped_;
   FlushWaits(computed_);
   EndStep(now);
   OpSummary& summary = current();
@@ -129,6 +131,7 @@ void Recorder::EndStep(Picos now) {
 }
 
 void Recorder::Step(Picos now, Cycles cycles) {
+  now += skipped_;
   ++current().steps;
   if (!record_) return;
   if (cycles > 0) {
@@ -140,6 +143,8 @@ void Recorder::Step(Picos now, Cycles cycles) {
 }
 
 void Recorder::Compute(Picos start, Picos end, Cycles cycles, Cycles bundles) {
+  start += skipped_;
+  end += skipped_;
   OpSummary& op = current();
   op.compute_cycles += cycles;
   op.bundles += bundles;
@@ -159,6 +164,8 @@ void Recorder::Compute(Picos start, Picos end, Cycles cycles, Cycles bundles) {
 }
 
 void Recorder::Wait(Picos start, Picos end, Direction direction, int flow) {
+  start += skipped_;
+  end += skipped_;
   if (end <= start) return;
   Slice slice = CoreSlice("wait", start, end);
   slice.flow = flow;
@@ -167,6 +174,8 @@ void Recorder::Wait(Picos start, Picos end, Direction direction, int flow) {
 }
 
 void Recorder::WaitOther(Picos start, Picos end) {
+  start += skipped_;
+  end += skipped_;
   if (end <= start) return;
   current().stall_ps.other += end - start;
   Slice slice = CoreSlice("wait", start, end);
@@ -193,6 +202,8 @@ void Recorder::FlushWaits(bool draining) {
 }
 
 void Recorder::DmaDone(const plan::Transfer& transfer, int op, int flow, Picos issued, Picos end) {
+  issued += skipped_;
+  end += skipped_;
   const bool reads = transfer.direction == Direction::kHbmToVmem || transfer.direction == Direction::kHbmToHbm;
   const bool writes = transfer.direction == Direction::kVmemToHbm || transfer.direction == Direction::kHbmToHbm;
   OpSummary& summary = ops_[static_cast<std::size_t>(op)];
@@ -228,6 +239,7 @@ void Recorder::AddPoint(timeline::Counter& counter, Picos now, double value) {
 }
 
 void Recorder::HbmBusy(Picos now, bool busy) {
+  now += skipped_;
   if (busy && hbm_busy_since_ < 0) hbm_busy_since_ = now;
   if (!busy && hbm_busy_since_ >= 0) {
     hbm_busy_ += now - hbm_busy_since_;
@@ -235,17 +247,35 @@ void Recorder::HbmBusy(Picos now, bool busy) {
   }
 }
 
+void Recorder::Skip(Picos now, Picos end, Picos hbm_busy, Bytes read, Bytes written) {
+  const Picos took = end - now;
+  if (took <= 0) return;
+  const Bytes bytes[] = {read, written};
+  for (const CounterIndex index : {kReadRate, kWriteRate}) {
+    timeline::Counter& counter = timeline_.counters[index];
+    const double before = counter.points.empty() ? 0 : counter.points.back().second;
+    AddPoint(counter, now + skipped_, static_cast<double>(bytes[index]) * static_cast<double>(kPicosPerSecond) / static_cast<double>(took));
+    AddPoint(counter, end + skipped_, before);
+  }
+  hbm_busy_ += hbm_busy;
+  if (hbm_busy_since_ >= 0) hbm_busy_since_ += took;
+  skipped_ += took;
+}
+
 void Recorder::HbmRates(Picos now, double read, double write) {
+  now += skipped_;
   AddPoint(timeline_.counters[kReadRate], now, read);
   AddPoint(timeline_.counters[kWriteRate], now, write);
 }
 
 void Recorder::VmemHeld(Picos now, Bytes bytes) {
+  now += skipped_;
   AddPoint(timeline_.counters[kVmem], now, static_cast<double>(bytes));
 }
 
 timeline::Summary Recorder::TakeSummary(Picos end) {
   timeline::Summary summary;
+  end += skipped_;
   if (hbm_busy_since_ >= 0) hbm_busy_ += end - hbm_busy_since_;
   summary.module = program_.module;
   summary.chip = chip_.name;
@@ -277,6 +307,7 @@ timeline::Summary Recorder::TakeSummary(Picos end) {
       summary.unmodelled_ops.push_back(op.name);
     }
   }
+  if (end > 0) summary.recalled_share_of_time = static_cast<double>(skipped_) / static_cast<double>(end);
   if (end > 0) summary.unmodelled_share_of_time = static_cast<double>(guessed) / static_cast<double>(end);
   const auto op_name = [&](int op) {
     return op >= 0 && op < static_cast<int>(ops_.size()) ? program_.ops[static_cast<std::size_t>(op)].name

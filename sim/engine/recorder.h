@@ -16,6 +16,7 @@ class Recorder {
  public:
   Recorder(const plan::Program& program, const config::ChipConfig& chip, bool timeline);
 
+  // Times of all calls are those of the replay; where steps were skipped, the timeline runs ahead of it.
   // Core: ops, in time order, never nested.
   void OpBegin(int op, Picos now);
   void OpEnd(Picos now);
@@ -34,6 +35,12 @@ class Recorder {
   void HbmRates(Picos now, double read, double write);
   /// Whether any access is in progress from now on.
   void HbmBusy(Picos now, bool busy);
+  /// Time with an access in progress until `now`.
+  Picos HbmBusyBy(Picos now) const { return hbm_busy_ + (hbm_busy_since_ >= 0 ? now + skipped_ - hbm_busy_since_ : 0); }
+  /// What `now` to `end` was booked with takes no time in the replay, which goes on at `now`. HBM was in use for
+  /// `hbm_busy` of it and moved so many bytes.
+  void Skip(Picos now, Picos end, Picos hbm_busy, Bytes read, Bytes written);
+  Picos skipped() const { return skipped_; }
   /// VMEM held from now on: live buffers and the scoped memory of the running op.
   void VmemHeld(Picos now, Bytes bytes);
 
@@ -74,6 +81,7 @@ class Recorder {
   Bytes read_bytes_ = 0, write_bytes_ = 0;
   Picos hbm_busy_ = 0, hbm_busy_since_ = -1;
   std::int64_t events_ = 0;
+  Picos skipped_ = 0;                      ///< So far.
 };
 
 }  // namespace spillway::engine

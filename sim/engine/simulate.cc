@@ -30,7 +30,7 @@ Result<RunResult> Simulate(const plan::Program& program, const config::ChipConfi
   core.set_progress(options.progress);
   context.Run();
 
-  const Picos end = Now();
+  const Picos end = Now() + recorder.skipped();
   const bool stopped = core.limit_reached() || (options.interrupted && options.interrupted->load());
   if (!core.failure().empty()) return Error(core.failure());
   RunResult result;
@@ -44,7 +44,7 @@ Result<RunResult> Simulate(const plan::Program& program, const config::ChipConfi
   }
   if (!core.finished()) core.Abandon();
 
-  result.summary = recorder.TakeSummary(end);
+  result.summary = recorder.TakeSummary(Now());
   result.summary.complete = core.finished();
   result.summary.vmem_peak_bytes = vmem.peak();
   result.summary.vmem_buffers_bytes = vmem.peak_buffers();

@@ -35,6 +35,7 @@ class FilteredSource : public plan::ActionSource {
     return true;
   }
   std::string Failure() const override { return source_->Failure(); }
+  bool IsFixed() const override { return source_->IsFixed(); }
   void OnStall(Cycles cycles) override { source_->OnStall(cycles); }
 
  private:

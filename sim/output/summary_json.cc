@@ -215,6 +215,7 @@ std::string SummaryJson(const Summary& s, const JsonOptions& options) {
   VisitVmem(s, Writer{root["vmem"]});
   root["unmodelled"]["ops"] = s.unmodelled_ops;
   root["unmodelled"]["share_of_time"] = s.unmodelled_share_of_time;
+  root["recalled"]["share_of_time"] = s.recalled_share_of_time;
   root["notes"] = s.notes;
   Json& ops = root["ops"] = Json::array();
   for (const OpSummary& op : s.ops) {
@@ -262,6 +263,9 @@ Result<Summary> ReadSummaryJson(std::string_view text, const std::string& file) 
     unmodelled("ops", s.unmodelled_ops);
     unmodelled("share_of_time", s.unmodelled_share_of_time);
   });
+  if (root.contains("recalled")) {   // Not in runs of 0.1.0.
+    reader.Object("recalled", [&](const Reader& recalled) { recalled("share_of_time", s.recalled_share_of_time); });
+  }
   reader("notes", s.notes);
   reader.Structs("ops", s.ops, [](OpSummary& op, const Reader& item) { VisitOp(op, item); });
   reader.Structs("buffers", s.buffers,

@@ -378,6 +378,9 @@ std::string TextSummary(const Summary& summary, const TextOptions& options) {
   std::string out = Head(summary, paint);
   const std::string sources = ComputeSources(summary);
   if (!sources.empty()) out += paint.Line("compute", "cycles from " + sources);
+  if (summary.recalled_share_of_time > 0) {
+    out += paint.Line("recalled", Percent(summary.recalled_share_of_time) + " of the time, of kernels like ones replayed before");
+  }
   out += "\n" + Ops(summary, paint);
   const std::string unmodelled = Unmodelled(summary, paint);
   const std::string notes = Notes(summary, paint);

@@ -42,6 +42,7 @@ class KernelSource : public ActionSource {
     queue_.pop_front();
     return true;
   }
+  bool IsFixed() const override { return true; }
 
  private:
   const Grid& grid() const { return kernel_->grid; }

@@ -60,6 +60,8 @@ class ActionSource {
   virtual bool Next(Action& action) = 0;
   /// Why the source had to stop before its end (a bundle it cannot execute); empty if it did not.
   virtual std::string Failure() const { return {}; }
+  /// Its actions are the same whatever time passes between them.
+  virtual bool IsFixed() const { return false; }
   /// The core stood still for `cycles` between two actions (queued matrix work goes on meanwhile).
   virtual void OnStall(Cycles cycles) { (void)cycles; }
 };

@@ -59,6 +59,7 @@ struct Summary {
   Bytes vmem_buffers_bytes = 0;        ///< Largest sum of S(1) buffers (without scoped memory).
   std::vector<std::string> unmodelled_ops;
   double unmodelled_share_of_time = 0;
+  double recalled_share_of_time = 0;   ///< Of kernels that took the time of kernels like them (run.recall_kernels).
   std::vector<std::string> notes;
   std::vector<OpSummary> ops;          ///< Schedule order.
   std::vector<BufferSummary> buffers;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How parse, plan and replay grow with the program: layers of the bundled transformer layer, one after the other. 190
-// layers are 10^4 ops in the schedule; replay stops at 10^3, for each layer moves 0.7 GiB and the HBM model sets the time.
+// layers are 10^4 ops in the schedule, which move 0.5 GiB each; those after the first few are recalled, not replayed.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -152,7 +152,7 @@ void Replay(benchmark::State& state) {
 
 BENCHMARK(Parse)->Name("layers/parse")->Arg(19)->Arg(190)->Unit(benchmark::kMillisecond);
 BENCHMARK(Plan)->Name("layers/plan")->Arg(19)->Arg(190)->Unit(benchmark::kMillisecond);
-BENCHMARK(Replay)->Name("layers/replay")->Arg(2)->Arg(19)->Unit(benchmark::kMillisecond);
+BENCHMARK(Replay)->Name("layers/replay")->Arg(19)->Arg(190)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace spillway

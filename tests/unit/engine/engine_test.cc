@@ -2,8 +2,8 @@
 #include "sim/engine/simulate.h"
 
 #include <catch2/catch.hpp>
-#include <memory>
 
+#include "tests/support/programs.h"
 #include "tests/support/test_chip.h"
 
 namespace spillway::engine {
@@ -12,95 +12,17 @@ namespace {
 using plan::Action;
 using plan::Direction;
 using plan::Item;
-using plan::Op;
 using plan::Program;
 using plan::Transfer;
-
-// Replays a fixed list of actions.
-class ListSource final : public plan::ActionSource {
- public:
-  explicit ListSource(std::vector<Action> actions) : actions_(std::move(actions)) {}
-  bool Next(Action& action) override {
-    if (next_ == actions_.size()) return false;
-    action = actions_[next_++];
-    return true;
-  }
-
- private:
-  std::vector<Action> actions_;
-  std::size_t next_ = 0;
-};
-
-Action Compute(Cycles cycles, std::int64_t loads = 0) {
-  Action action;
-  action.cycles = cycles;
-  action.loads = loads;
-  return action;
-}
-
-Transfer Read(Bytes bytes, std::int64_t address = 0, int thread = 0) {
-  Transfer transfer;
-  transfer.chunk_bytes = bytes;
-  transfer.address = address;
-  transfer.thread = thread;
-  return transfer;
-}
-
-Transfer Write(Bytes bytes, std::int64_t address = 0) {
-  Transfer transfer = Read(bytes, address);
-  transfer.direction = Direction::kVmemToHbm;
-  return transfer;
-}
-
-Action Issue(const Transfer& transfer, int flag) {
-  Action action;
-  action.kind = Action::Kind::kIssue;
-  action.transfer = transfer;
-  action.flag = flag;
-  return action;
-}
-
-Action Wait(int flag, Bytes bytes) {
-  Action action;
-  action.kind = Action::Kind::kWait;
-  action.flag = flag;
-  action.bytes = bytes;
-  return action;
-}
-
-Item Kernel(int op, std::vector<Action> actions) {
-  Item item;
-  item.op = op;
-  item.source = [actions = std::move(actions)] { return std::make_unique<ListSource>(actions); };
-  return item;
-}
-
-Item Async(Item::Kind kind, int op, int token, std::vector<Transfer> transfers = {}) {
-  Item item;
-  item.kind = kind;
-  item.op = op;
-  item.token = token;
-  item.transfers = std::move(transfers);
-  return item;
-}
-
-Program MakeProgram(int ops, std::vector<Item> items) {
-  Program program;
-  program.module = "test";
-  for (int i = 0; i < ops; ++i) {
-    Op op;
-    op.name = "op" + std::to_string(i);
-    program.ops.push_back(op);
-  }
-  program.items = std::move(items);
-  return program;
-}
-
-RunResult Run(const Program& program, const config::ChipConfig& chip) {
-  Result<RunResult> result = Simulate(program, chip, {});
-  if (!result.ok()) FAIL(result.errors().front().message);
-  return std::move(result).value();
-}
+using test::Async;
+using test::Compute;
+using test::Issue;
+using test::Kernel;
+using test::MakeProgram;
+using test::Read;
+using test::Run;
+using test::Wait;
+using test::Write;
 
 constexpr Picos kNs = kPicosPerNano;
 
@@ -256,11 +178,7 @@ TEST_CASE("a wait that nothing ends is a deadlock: the run ends there") {
 TEST_CASE("run.max_events stops a run and says so") {
   config::ChipConfig chip = test::SmallChip();
   chip.run.max_events = 50;
-  Item loop;
-  loop.kind = Item::Kind::kLoop;
-  loop.trips = 1000000;
-  loop.body = {Kernel(0, {Compute(1)})};
-  const RunResult run = Run(MakeProgram(1, {loop}), chip);
+  const RunResult run = Run(MakeProgram(1, {test::Loop(1000000, {Kernel(0, {Compute(1)}, false)})}), chip);
   CHECK(run.limit_reached);
   CHECK_THAT(run.limit.message, Catch::Contains("50 events"));
   CHECK(!run.summary.complete);

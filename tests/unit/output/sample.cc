@@ -98,6 +98,7 @@ RunData SmallRun() {
   s.vmem_buffers_bytes = kMiB;
   s.unmodelled_ops = {"custom-call.2"};
   s.unmodelled_share_of_time = 0.4;
+  s.recalled_share_of_time = 0.125;
   s.notes = {"loop of 3 trips"};
   s.ops.push_back(Op("fusion.1", "kLoop", "loop", 0, 6'000'001, 2 * kMiB, 0, 7'000, "memory"));
   s.ops.push_back(Op("custom-call.2", "", "custom", 6'000'001, 10'000'123, kMiB, kMiB, 0, "latency"));

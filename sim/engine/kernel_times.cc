@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/engine/kernel_times.h"
+
+namespace spillway::engine {
+namespace {
+
+// Standard error of the mean that is small enough, relative to it.
+constexpr double kErrorOfMean = 0.003;
+constexpr std::int64_t kFewest = 2;
+
+void Mix(std::uint64_t& hash, std::int64_t value) {
+  hash = (hash ^ static_cast<std::uint64_t>(value)) * 0xff51afd7ed558ccdULL;
+  hash ^= hash >> 32;
+}
+
+}  // namespace
+
+void KernelTimes::Teach(const std::vector<ActionDelay>& delays, Picos took, Picos hbm_busy) {
+  sums_.resize(delays.size());
+  for (std::size_t i = 0; i < delays.size(); ++i) {
+    sums_[i].contention += delays[i].contention;
+    sums_[i].room += delays[i].room;
+    sums_[i].wait += delays[i].wait;
+    sums_[i].latency += delays[i].latency;
+  }
+  hbm_busy_ += hbm_busy;
+  ++count_;
+  const auto count = static_cast<double>(count_);
+  const double difference = static_cast<double>(took) - mean_;
+  mean_ += difference / count;
+  squares_ += difference * (static_cast<double>(took) - mean_);
+  if (count_ < kFewest) return;
+  const double error_squared = squares_ / (count - 1) / count;
+  known_ = error_squared <= kErrorOfMean * kErrorOfMean * mean_ * mean_;
+}
+
+ActionDelay KernelTimes::Mean(std::size_t action) const {
+  const ActionDelay& sum = sums_[action];
+  return {sum.contention / count_, sum.room / count_, sum.wait / count_, sum.latency / count_};
+}
+
+KernelTimes& KernelBook::TimesOf(const std::vector<plan::Action>& actions, std::uint64_t others) {
+  using Kind = plan::Action::Kind;
+  std::uint64_t hash = others;
+  for (const plan::Action& action : actions) {
+    Mix(hash, static_cast<std::int64_t>(action.kind));
+    if (action.kind == Kind::kCompute) {
+      Mix(hash, action.cycles);
+      Mix(hash, action.loads + action.stores);
+    } else if (action.kind == Kind::kIssue) {
+      const plan::Transfer& t = action.transfer;
+      Mix(hash, static_cast<std::int64_t>(t.direction) << 32 | t.thread);
+      for (const std::int64_t value : {t.chunk_bytes, t.chunks, t.stride, t.outer, t.outer_stride}) Mix(hash, value);
+    } else if (action.kind != Kind::kStep) {
+      Mix(hash, action.bytes);
+    }
+    Mix(hash, action.flag);
+  }
+  std::unique_ptr<KernelTimes>& times = times_[hash];
+  if (times == nullptr) times = std::make_unique<KernelTimes>();
+  return *times;
+}
+
+}  // namespace spillway::engine
