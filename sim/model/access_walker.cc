@@ -214,30 +214,31 @@ std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::ve
 
 std::int64_t ChannelWalker::Take(std::int64_t want, Batch& batch, std::vector<int>& touched) {
   const AddressMap& map = *pattern_->map_;
+  const bool write = pattern_->write_;
   std::int64_t taken = 0;
-  bool follows = false;  // The last touched run is that of the unit before.
+  int before = -1;  // The run of the unit before.
   while (taken < want && left_ > taken) {
     const AccessPattern::Entry& entry = *entry_;
     if (entry.kind == AccessPattern::Entry::kStripes) {
       taken += TakeStripes(want - taken, batch, touched);
-      follows = false;
+      before = -1;
       continue;
     }
     ++entry_;
     const std::uint64_t packed = entry.packed ^ translation_;
     if (entry.kind == AccessPattern::Entry::kUnit) {
-      if (follows && entry.same_rows) {
-        batch.runs[static_cast<std::size_t>(touched.back())].bursts += entry.count;
-      } else {
-        touched.push_back(batch.Add(map, {packed, entry.count, pattern_->write_, true}));
-      }
-      follows = true;
       taken += entry.count;
+      if (before >= 0 && entry.same_rows) {
+        batch.runs[static_cast<std::size_t>(before)].bursts += entry.count;
+        continue;
+      }
+      before = batch.Add(map, {packed, entry.count, write, true});
+      touched.push_back(before);
       continue;
     }
-    follows = false;
+    before = -1;
     const bool merge = entry.kind == AccessPattern::Entry::kMerge;
-    touched.push_back(batch.Add(map, {packed, entry.count, pattern_->write_ && !merge, false}));
+    touched.push_back(batch.Add(map, {packed, entry.count, write && !merge, false}));
     if (!merge) taken += entry.count;
   }
   left_ -= taken;

@@ -109,6 +109,9 @@ Result<AddressMap> AddressMap::Create(const config::HbmConfig& config) {
   map.bank_shift_ = map.column_shift_ + map.column_bits_;
   map.row_shift_ = map.bank_shift_ + map.bank_bits_;
   map.channel_shift_ = map.row_shift_ + map.row_bits_;
+  map.bank_mask_ = (std::uint64_t{1} << map.bank_bits_) - 1;
+  map.row_mask_ = (std::uint64_t{1} << map.row_bits_) - 1;
+  map.below_channel_ = (std::uint64_t{1} << map.channel_shift_) - 1;
   std::map<std::string, int> next = {{"offset", 0},
                                      {"column", map.column_shift_},
                                      {"bank", map.bank_shift_},

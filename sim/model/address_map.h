@@ -48,15 +48,15 @@ class AddressMap {
   }
   int ChannelOf(std::uint64_t packed) const { return static_cast<int>(packed >> channel_shift_); }
   int BankOf(std::uint64_t packed) const {
-    return static_cast<int>((packed >> bank_shift_) & ((1U << bank_bits_) - 1));
+    return static_cast<int>((packed >> bank_shift_) & bank_mask_);
   }
   std::int64_t RowOf(std::uint64_t packed) const {
-    return static_cast<std::int64_t>((packed >> row_shift_) & ((std::uint64_t{1} << row_bits_) - 1));
+    return static_cast<std::int64_t>((packed >> row_shift_) & row_mask_);
   }
 
   /// Bank and row together.
   std::uint64_t PlaceOf(std::uint64_t packed) const {
-    return (packed & ((std::uint64_t{1} << channel_shift_) - 1)) >> bank_shift_;
+    return (packed & below_channel_) >> bank_shift_;
   }
   bool SamePlace(std::uint64_t a, std::uint64_t b) const { return PlaceOf(a ^ b) == 0; }
 
@@ -91,6 +91,7 @@ class AddressMap {
   int bits_ = 0, burst_bits_ = 0;
   int bank_bits_ = 0, row_bits_ = 0, column_bits_ = 0, channel_bits_ = 0;
   int column_shift_ = 0, bank_shift_ = 0, row_shift_ = 0, channel_shift_ = 0;
+  std::uint64_t bank_mask_ = 0, row_mask_ = 0, below_channel_ = 0;  ///< The first two of fields shifted down.
   std::vector<std::uint64_t> masks_;    ///< Per packed bit: the address bits whose parity it is.
   std::vector<std::uint64_t> inverse_;  ///< Per address bit: the packed bits whose parity it is.
   std::array<std::array<std::uint64_t, 256>, 6> table_{};

@@ -7,7 +7,7 @@ namespace {
 // The mean of 24 samples whose spread is 1% of it is known to a fifth of a percent.
 constexpr int kFewestSamples = 24;
 constexpr double kNarrowSpread = 0.01;
-constexpr std::size_t kFirstSlots = 1 << 12;
+constexpr std::size_t kFirstSlots = 1 << 10;
 
 }  // namespace
 
@@ -30,9 +30,8 @@ Ticks BatchTimes::Recall(std::uint64_t context) {
     slot.rest = static_cast<std::uint16_t>(due & 0xffff);
     return static_cast<Ticks>(due >> 16);
   }
-  Samples& samples = samples_[static_cast<std::size_t>(slot.samples)];
-  const Ticks took = samples.took[static_cast<std::size_t>(samples.next)];
-  if (++samples.next == samples.count) samples.next = 0;
+  const Ticks took = samples_[static_cast<std::size_t>(slot.samples)].took[slot.next];
+  if (++slot.next == slot.count) slot.next = 0;
   return took;
 }
 
@@ -47,15 +46,15 @@ void BatchTimes::Teach(std::uint64_t context, Ticks start, Ticks took) {
   Samples& samples = samples_[static_cast<std::size_t>(slot.samples)];
   if (slot.state != Slot::kLearning || samples.start == start) return;
   samples.start = start;
-  samples.took[static_cast<std::size_t>(samples.count)] = static_cast<std::int32_t>(took);
-  ++samples.count;
+  samples.took[slot.count] = static_cast<std::int32_t>(took);
+  ++slot.count;
   const double difference = static_cast<double>(took) - samples.mean;
-  samples.mean += difference / samples.count;
+  samples.mean += difference / slot.count;
   samples.squares += difference * (static_cast<double>(took) - samples.mean);
-  const bool narrow = samples.squares <= kNarrowSpread * kNarrowSpread * samples.mean * samples.mean * samples.count;
-  if (samples.count == kMostSamples) {
+  const bool narrow = samples.squares <= kNarrowSpread * kNarrowSpread * samples.mean * samples.mean * slot.count;
+  if (slot.count == kMostSamples) {
     slot.state = Slot::kWide;
-  } else if (samples.count >= kFewestSamples && narrow) {
+  } else if (slot.count >= kFewestSamples && narrow) {
     slot.state = Slot::kNarrow;
     slot.mean = static_cast<std::uint64_t>(samples.mean * 65536.0);
   }

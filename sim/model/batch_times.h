@@ -24,13 +24,14 @@ class BatchTimes {
   static constexpr int kMostSamples = 96;
   struct Samples {
     Ticks start = kLongAgo;        ///< Of the last one.
-    std::int32_t count = 0, next = 0;
     double mean = 0, squares = 0;  ///< Of the differences from the mean.
     std::array<std::int32_t, kMostSamples> took{};
   };
+  /// What recalls need, in half a cache line.
   struct Slot {
     std::uint64_t context = 0;     ///< 0: free.
     std::int32_t samples = -1;
+    std::uint16_t count = 0, next = 0;
     enum : std::uint16_t { kLearning, kNarrow, kWide } state = kLearning;
     std::uint16_t rest = 0;        ///< Of a clock, in 1/2^16: the mean is paid out in whole clocks.
     std::uint64_t mean = 0;        ///< In 1/2^16 clocks.

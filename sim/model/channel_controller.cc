@@ -89,20 +89,13 @@ std::int64_t ChannelController::Budget(bool write, std::int64_t readers, std::in
   return write ? write_drain_ : std::max<std::int64_t>(1, write_drain_ * readers / writers);
 }
 
-void ChannelController::CountAvailable(Ticks now, std::int64_t& readers, std::int64_t& writers) const {
-  readers = streams_of_[0];
-  writers = streams_of_[1];
-  if (NobodyWaits(now)) return;
-  for (const Turn& turn : line_) {
-    const Stream& stream = StreamAt(turn);
-    if (Available(stream, now) == 0) (stream.write ? writers : readers)--;
-  }
-}
-
 void ChannelController::Admit(Ticks now, Admitted& into) {
-  into.Clear();
-  std::int64_t readers = 0, writers = 0;
-  CountAvailable(now, readers, writers);
+  std::int64_t readers = streams_of_[0], writers = streams_of_[1];
+  if (!NobodyWaits(now)) {
+    for (const Turn& turn : line_) {
+      if (Available(StreamAt(turn), now) == 0) (StreamAt(turn).write ? writers : readers)--;
+    }
+  }
   if (readers + writers == 0) return;
   const bool contest = readers > 0 && writers > 0;
   if (!contest) {
@@ -119,41 +112,46 @@ void ChannelController::Admit(Ticks now, Admitted& into) {
   const std::int64_t taken = TakeTurns(now, writing_, want, into);
   if (contest) budget_ = std::max<std::int64_t>(0, budget_ - taken);
   if (writing_) into.ReadsFirst();
-  into.traits = server_.Admit(into.batch);
+  server_.Admit(into);
 }
 
-std::int64_t ChannelController::TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into) {
-  std::vector<Turn>& served = scratch_->served;
+std::int64_t ChannelController::TakeFrom(const Turn& turn, std::int64_t want, Admitted& into) {
+  Stream& stream = StreamAt(turn);
   std::vector<int>& touched = scratch_->touched;
-  served.clear();
-  const bool nobody_waits = NobodyWaits(now);
-  std::size_t kept = 0;
-  std::int64_t left = want;
-  for (const Turn turn : line_) {
-    std::int64_t available = 0;
-    if (left > 0 && StreamAt(turn).write == write) {
-      available = nobody_waits ? StreamAt(turn).walker.left() : Available(StreamAt(turn), now);
-    }
-    if (available == 0) {
-      line_[kept++] = turn;
-      continue;
-    }
-    touched.clear();
-    Stream& stream = StreamAt(turn);
-    const std::int64_t taken = stream.walker.Take(std::min(available, left), into.batch, touched);
-    stream.taken += taken;
-    left -= taken;
-    if (stream.walker.left() > 0) {
-      served.push_back(turn);
-      continue;
-    }
+  touched.clear();
+  const std::int64_t taken = stream.walker.Take(want, into.batch, touched);
+  stream.taken += taken;
+  if (stream.walker.left() == 0) {
     const int first = static_cast<int>(into.ending_runs.size());
     into.ending_runs.insert(into.ending_runs.end(), touched.begin(), touched.end());
     into.endings.push_back({stream.access, first, static_cast<int>(into.ending_runs.size())});
     free_.push_back(turn.place);
-    streams_of_[write ? 1 : 0]--;
+    streams_of_[stream.write ? 1 : 0]--;
     paced_ -= stream.rate > 0 ? 1 : 0;
   }
+  return taken;
+}
+
+std::int64_t ChannelController::TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into) {
+  const bool nobody_waits = NobodyWaits(now);
+  std::vector<Turn>& served = scratch_->served;
+  served.clear();
+  std::size_t kept = 0;
+  std::int64_t left = want;
+  std::size_t i = 0;
+  for (; i < line_.size() && left > 0; ++i) {
+    const Turn turn = line_[i];
+    const Stream& stream = StreamAt(turn);
+    std::int64_t available = 0;
+    if (stream.write == write) available = nobody_waits ? stream.walker.left() : Available(stream, now);
+    if (available == 0) {
+      line_[kept++] = turn;
+      continue;
+    }
+    left -= TakeFrom(turn, std::min(available, left), into);
+    if (stream.walker.left() > 0) served.push_back(turn);
+  }
+  for (; i < line_.size(); ++i) line_[kept++] = line_[i];
   // Those served go to the end of the line.
   for (const Turn& turn : served) line_[kept++] = turn;
   line_.resize(kept);
@@ -273,8 +271,7 @@ void ChannelController::Decide(std::vector<Finish>& finished) {
   if (!RefreshForced()) Admit(now, next);
   if (refresh_mode_ == config::RefreshMode::kPerBank) ChooseBankRefreshes();
   ChannelServer::Times& times = scratch_->times;
-  server_.Serve(Batches(last_).batch, {current.batch, current.traits}, {next.batch, next.traits}, bank_refreshes_, now,
-                !current.endings.empty(), times);
+  server_.Serve(Batches(last_), current, next, bank_refreshes_, now, !current.endings.empty(), times);
   for (const Ending& ending : current.endings) {
     Ticks end = 0;
     for (int i = ending.first_run; i < ending.last_run; ++i) {

@@ -78,9 +78,7 @@ class ChannelController {
     int access = 0;
     int first_run = 0, last_run = 0;  ///< In `ending_runs`.
   };
-  struct Admitted {
-    Batch batch;
-    BatchTraits traits;
+  struct Admitted : KnownBatch {
     std::vector<Ending> endings;
     std::vector<int> ending_runs;
     bool empty() const { return batch.runs.empty(); }
@@ -98,12 +96,13 @@ class ChannelController {
   Stream& StreamAt(const Turn& turn) { return streams_[static_cast<std::size_t>(turn.place)]; }
   const Stream& StreamAt(const Turn& turn) const { return streams_[static_cast<std::size_t>(turn.place)]; }
   bool NobodyWaits(Ticks now) const { return paced_ == 0 && all_visible_ <= now; }
-  void CountAvailable(Ticks now, std::int64_t& readers, std::int64_t& writers) const;
   std::int64_t Available(const Stream& stream, Ticks now) const;
   Ticks NextToken(const Stream& stream) const;
-  void Admit(Ticks now, Admitted& into);
+  // Inline: called in one place each, at every decision.
+  inline void Admit(Ticks now, Admitted& into);  ///< REQUIRES: `into` is clear.
   std::int64_t Budget(bool write, std::int64_t readers, std::int64_t writers) const;
-  std::int64_t TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into);
+  inline std::int64_t TakeTurns(Ticks now, bool write, std::int64_t want, Admitted& into);
+  inline std::int64_t TakeFrom(const Turn& turn, std::int64_t want, Admitted& into);
   bool RefreshForced() const;
   Ticks PayRefreshes(Ticks now);
   void RefreshOneIdle(Ticks due);

@@ -23,8 +23,6 @@ bool Recallable(const BatchTraits& traits) {
 ChannelServer::ChannelServer(const config::HbmConfig& config, Shared& shared)
     : shared_(&shared), device_(config), rows_(shared.map, device_.banks()) {}
 
-BatchTraits ChannelServer::Admit(const Batch& batch) { return shared_->recall ? rows_.Admit(batch) : BatchTraits{}; }
-
 void ChannelServer::ServeCommands(const Batch& last, const Batch& current, const Batch& next, std::vector<int>& refreshes,
                                   Ticks start, bool want_ends, Times& out) {
   if (stale_) {
@@ -69,10 +67,10 @@ void ChannelServer::EndsOf(const Batch& batch, Times& out) const {
   }
 }
 
-void ChannelServer::Serve(const Batch& last, const Known& current, const Known& next, std::vector<int>& refreshes,
-                          Ticks start, bool want_ends, Times& out) {
+void ChannelServer::Serve(const KnownBatch& last, const KnownBatch& current, const KnownBatch& next,
+                          std::vector<int>& refreshes, Ticks start, bool want_ends, Times& out) {
   if (!shared_->recall || !Recallable(current.traits)) {
-    ServeCommands(last, current.batch, next.batch, refreshes, start, want_ends, out);
+    ServeCommands(last.batch, current.batch, next.batch, refreshes, start, want_ends, out);
     last_ = current.traits;
     return;
   }
@@ -85,7 +83,7 @@ void ChannelServer::Serve(const Batch& last, const Known& current, const Known& 
     if (want_ends) EndsOf(current.batch, out);
     stale_ = true;
   } else {
-    ServeCommands(last, current.batch, next.batch, refreshes, start, want_ends, out);
+    ServeCommands(last.batch, current.batch, next.batch, refreshes, start, want_ends, out);
     shared_->times.Teach(context, start, out.last_cas - begin);
   }
   last_ = current.traits;

@@ -36,16 +36,13 @@ class ChannelServer {
   };
   ChannelServer(const config::HbmConfig& config, Shared& shared);
 
-  /// A batch is taken in, to be served after those taken in before.
-  BatchTraits Admit(const Batch& batch);
-  /// A batch and what is known of it.
-  struct Known {
-    const Batch& batch;
-    const BatchTraits& traits;
-  };
+  /// A batch is taken in, to be served after those taken in before; its traits are found if they matter.
+  void Admit(KnownBatch& next) {
+    if (shared_->recall) rows_.Admit(next);
+  }
   /// Serves all of `current` from `start` on; `last` is the batch served before, `refreshes` as in ServeBatch.
-  void Serve(const Batch& last, const Known& current, const Known& next, std::vector<int>& refreshes, Ticks start,
-             bool want_ends, Times& out);
+  void Serve(const KnownBatch& last, const KnownBatch& current, const KnownBatch& next, std::vector<int>& refreshes,
+             Ticks start, bool want_ends, Times& out);
   /// Closes all rows, then refreshes all banks `count` times. Returns when rows may be opened again.
   Ticks Rest(Ticks now, int count);
   /// REQUIRES: all rows closed.

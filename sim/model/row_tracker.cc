@@ -9,13 +9,15 @@ RowTracker::RowTracker(const AddressMap& map, int banks) : map_(&map), sets_(sta
   for (const AddressMap::UnitPart& part : map.unit_parts()) span_ |= map.BankOf(part.packed);
 }
 
-BatchTraits RowTracker::Admit(const Batch& batch) {
+void RowTracker::Admit(KnownBatch& next) {
+  next.traits = {};
+  const std::vector<UnitRun>& runs = next.batch.runs;
+  if (runs.empty()) return;
   BatchTraits traits;
-  if (batch.runs.empty()) return traits;
   ++batches_;
-  traits.write = batch.runs.front().write;
+  traits.write = runs.front().write;
   BankSet* set = nullptr;
-  for (const UnitRun& run : batch.runs) {
+  for (const UnitRun& run : runs) {
     set = &sets_[SetOf(map_->BankOf(run.packed))];
     const auto row = static_cast<std::int32_t>(map_->RowOf(run.packed));
     traits.bursts += run.bursts;
@@ -36,7 +38,7 @@ BatchTraits RowTracker::Admit(const Batch& batch) {
     set->used = batches_;
   }
   set->ended = batches_;
-  return traits;
+  next.traits = traits;
 }
 
 void RowTracker::Close() {
@@ -80,23 +82,6 @@ void RowTracker::Restore(DramDevice& device, const RowBatch& last, const RowBatc
     end -= served;
   }
   if (!done.empty()) device.SetLastBurst(done.back().bank, done.back().write, now);
-}
-
-std::uint64_t ContextOf(const BatchTraits& last, const BatchTraits& current, const BatchTraits& next) {
-  std::uint64_t word = 1;
-  const auto add = [&word](unsigned value, int bits) { word = word << bits | value; };
-  add(last.write ? 1 : 0, 1);
-  add(static_cast<unsigned>(std::min(last.bursts, 255)), 8);
-  add(current.write ? 1 : 0, 1);
-  add(static_cast<unsigned>(std::min(current.bursts, 255)), 8);
-  add(current.kinds, 20);
-  add(static_cast<unsigned>(std::min(current.parts, 63)), 6);
-  add(next.bursts > 0 ? (next.write ? 2 : 1) : 0, 2);
-  add(next.count(BatchTraits::kHit), 4);
-  add(next.count(BatchTraits::kClosed), 4);
-  add(std::min(next.count(BatchTraits::kConflict) + next.count(BatchTraits::kEarlyConflict), BatchTraits::kMost), 4);
-  add(next.count(BatchTraits::kOldConflict), 4);
-  return word;
 }
 
 }  // namespace spillway::model

@@ -3,6 +3,7 @@
 // that a unit of the map spans count as one (a *bank set*).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -33,11 +34,17 @@ struct BatchTraits {
   }
 };
 
+/// A batch and what is known of it.
+struct KnownBatch {
+  Batch batch;
+  BatchTraits traits;
+};
+
 class RowTracker {
  public:
   RowTracker(const AddressMap& map, int banks);
-  /// Takes in the next batch.
-  BatchTraits Admit(const Batch& batch);
+  /// Takes in the next batch: finds its traits.
+  void Admit(KnownBatch& next);
   /// All rows are closed.
   void Close();
   /// Leaves `device` at `now` much as command by command service would have: the last batch served was `last`, then
@@ -59,6 +66,16 @@ class RowTracker {
 };
 
 /// Never 0. `last`: bursts 0 if the channel was at rest.
-std::uint64_t ContextOf(const BatchTraits& last, const BatchTraits& current, const BatchTraits& next);
+inline std::uint64_t ContextOf(const BatchTraits& last, const BatchTraits& current, const BatchTraits& next) {
+  const auto direction_and_bursts = [](const BatchTraits& traits) {
+    return static_cast<std::uint64_t>(traits.write ? 256 + std::min(traits.bursts, 255) : std::min(traits.bursts, 255));
+  };
+  const unsigned conflicts = next.count(BatchTraits::kConflict) + next.count(BatchTraits::kEarlyConflict);
+  const unsigned direction = next.bursts == 0 ? 0 : next.write ? 2 : 1;
+  const unsigned ahead = direction << 16 | next.count(BatchTraits::kHit) << 12 | next.count(BatchTraits::kClosed) << 8 |
+                         std::min(conflicts, BatchTraits::kMost) << 4 | next.count(BatchTraits::kOldConflict);
+  return std::uint64_t{1} << 62 | direction_and_bursts(last) << 53 | direction_and_bursts(current) << 44 |
+         std::uint64_t{current.kinds} << 24 | static_cast<std::uint64_t>(std::min(current.parts, 63)) << 18 | ahead;
+}
 
 }  // namespace spillway::model

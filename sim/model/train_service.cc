@@ -92,15 +92,14 @@ void TrainService::BeginDirection(bool write) {
   write_ = write;
   device_->ColumnGates(write, group_ok_, stack_ok_);
   candidates_.clear();
-  waits_ = waits_in_service_ = 0;
+  waiting_.clear();
   best_known_ = false;
-  for (Bank& bank : banks_) {
-    bank.owner = OwnerOf(bank);
-    bank.waits = false;
-    FindWant(bank);
+  for (std::size_t i = 0; i < banks_.size(); ++i) {
+    banks_[i].owner = OwnerOf(banks_[i]);
+    if (Waits(banks_[i])) waiting_.push_back(static_cast<int>(i));
   }
   for (int i = 0; i < served_; ++i) {
-    const Bank& bank = banks_[static_cast<std::size_t>(RunAt(i).place)];
+    const Bank& bank = BankAt(RunAt(i).place);
     if (bank.owner == i && RunAt(i).write == write && Hits(bank)) AddCandidate(i, bank.bank);
   }
 }
@@ -124,18 +123,11 @@ int TrainService::OwnerOf(const Bank& bank) const {
   return oldest;
 }
 
-void TrainService::FindWant(Bank& bank) {
-  const bool hit = Hits(bank), in_service = InService(bank.owner);
-  const bool wants = bank.refresh ? !(hit && in_service) : bank.owner >= 0 && !hit;
-  if (wants) {
-    const bool open = device_->bank(bank.bank).row >= 0;
-    bank.command = open ? Command::kPrecharge : bank.refresh ? Command::kRefreshBank : Command::kActivate;
-  }
-  if (wants == bank.waits) return;
-  bank.waits = wants;
-  waits_ += wants ? 1 : -1;
-  if (in_service) waits_in_service_ += wants ? 1 : -1;
-  best_known_ = false;
+bool TrainService::Waits(Bank& bank) {
+  const std::int64_t open = device_->bank(bank.bank).row;
+  const bool hit = bank.owner >= 0 && RunAt(bank.owner).row == open;
+  bank.command = open >= 0 ? Command::kPrecharge : bank.refresh ? Command::kRefreshBank : Command::kActivate;
+  return bank.refresh ? !(hit && InService(bank.owner)) : bank.owner >= 0 && !hit;
 }
 
 void TrainService::FindRowCommand() {
@@ -144,11 +136,11 @@ void TrainService::FindRowCommand() {
   const DramDevice::RowGates gates = device_->GatesOfRows(start_);
   best_ = {};
   opens_ = kNever;
-  for (std::size_t i = 0; waits_ > 0 && i < banks_.size(); ++i) {
-    const Bank& bank = banks_[i];
-    if (!bank.waits) continue;
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    const int place = waiting_[i];
+    const Bank& bank = BankAt(place);
     const Ticks tick = device_->EarliestRow(bank.command, bank.bank, gates);
-    if (tick < best_.tick) best_ = {tick, i};
+    if (tick < best_.tick || (tick == best_.tick && place < best_.place)) best_ = {tick, place, i};
     if (InService(bank.owner)) opens_ = std::min(opens_, tick + (bank.command == Command::kPrecharge ? clocks.rp : 0));
   }
   opens_ += std::max<Ticks>(1, write_ ? clocks.rcd_wr : clocks.rcd_rd);
@@ -156,11 +148,10 @@ void TrainService::FindRowCommand() {
 }
 
 void TrainService::IssueRowCommand() {
+  SPILLWAY_CHECK(!waiting_.empty());
   FindRowCommand();
-  const RowCommand row = best_;
-  SPILLWAY_CHECK(row.tick != kNever);
-  Bank& bank = banks_[row.place];
-  device_->Issue(bank.command, bank.bank, bank.owner >= 0 ? RunAt(bank.owner).row : -1, row.tick);
+  Bank& bank = BankAt(best_.place);
+  device_->Issue(bank.command, bank.bank, bank.owner >= 0 ? RunAt(bank.owner).row : -1, best_.tick);
   if (bank.command == Command::kRefreshBank) {
     bank.refresh = false;
     refreshes_->erase(std::find(refreshes_->begin(), refreshes_->end(), bank.bank));
@@ -168,12 +159,15 @@ void TrainService::IssueRowCommand() {
   if (bank.command == Command::kActivate && InService(bank.owner) && RunAt(bank.owner).write == write_) {
     AddCandidate(bank.owner, bank.bank);
   }
-  FindWant(bank);
+  if (!Waits(bank)) {
+    waiting_[best_.turn] = waiting_.back();
+    waiting_.pop_back();
+  }
   best_known_ = false;
 }
 
 void TrainService::IssueRowCommandsBefore(Ticks tick) {
-  while (waits_ > 0) {
+  while (!waiting_.empty()) {
     FindRowCommand();
     if (best_.tick >= tick) return;
     IssueRowCommand();
@@ -235,7 +229,7 @@ bool TrainService::Step() {
   const DramClocks& clocks = device_->clocks();
   const Candidate a = CandidateAt(first);
   Ticks until = kNever;
-  if (waits_in_service_ > 0) {
+  if (!waiting_.empty()) {
     FindRowCommand();
     until = opens_;
     if (a.tick >= until) return false;
@@ -260,7 +254,6 @@ bool TrainService::Step() {
 
 void TrainService::Take(const Candidate& from, int bursts, Ticks last) {
   const DramClocks& clocks = device_->clocks();
-  device_->IssueTrain(write_ ? Command::kWrite : Command::kRead, from.bank, last);
   group_ok_[static_cast<std::size_t>(from.group)] = last + clocks.ccd_l;
   for (std::size_t i = 0; i < stack_ok_.size(); ++i) {
     stack_ok_[i] = std::max(stack_ok_[i], last + (static_cast<int>(i) == from.stack ? clocks.ccd_s : clocks.ccd_r));
@@ -274,6 +267,8 @@ void TrainService::Take(const Candidate& from, int bursts, Ticks last) {
 void TrainService::Finish(int finished, Ticks tick) {
   const DramClocks& clocks = device_->clocks();
   Run& run = RunAt(finished);
+  // The device need not know of those before.
+  device_->IssueTrain(write_ ? Command::kWrite : Command::kRead, BankAt(run.place).bank, tick);
   run.end = tick + (write_ ? clocks.cwl : clocks.cl) + clocks.burst;
   candidates_.erase(std::find_if(candidates_.begin(), candidates_.end(),
                                  [finished](const Candidate& each) { return each.run == finished; }));
@@ -282,11 +277,13 @@ void TrainService::Finish(int finished, Ticks tick) {
     if (left_[write_ ? 0 : 1] > 0) BeginDirection(true);  // Other rows are hits now.
     return;
   }
-  Bank& bank = banks_[static_cast<std::size_t>(run.place)];
+  Bank& bank = BankAt(run.place);
   const int owner = OwnerOf(bank);
   if (bank.refresh || (owner >= 0 && RunAt(owner).row != run.row)) IssueRowCommandsBefore(tick);
   bank.owner = owner;
-  FindWant(bank);
+  if (!Waits(bank)) return;
+  waiting_.push_back(run.place);
+  best_known_ = false;
 }
 
 }  // namespace spillway::model

@@ -39,8 +39,7 @@ class TrainService {
     int first = -1, last = -1;  ///< Of its runs.
     int owner = -1;             ///< The run that is served or for which the row is opened; -1: none.
     bool refresh = false;       ///< Waits for REFpb.
-    bool waits = false;         ///< For a row command:
-    Command command = Command::kActivate;
+    Command command = Command::kActivate;  ///< What it needs if it waits.
   };
   /// A run in service whose row is open.
   struct Candidate {
@@ -50,7 +49,8 @@ class TrainService {
   };
   struct RowCommand {
     Ticks tick = kNever;
-    std::size_t place = 0;
+    int place = 0;              ///< In `banks_`.
+    std::size_t turn = 0;       ///< In `waiting_`.
   };
 
   void Clear(const DramDevice& device);
@@ -67,11 +67,12 @@ class TrainService {
   int OwnerOf(const Bank& bank) const;
   bool Hits(const Bank& bank) const;
   bool InService(int run) const { return run >= 0 && run < served_; }
-  void FindWant(Bank& bank);
+  bool Waits(Bank& bank);
   void FindRowCommand();
   void IssueRowCommand();
   void IssueRowCommandsBefore(Ticks tick);
 
+  Bank& BankAt(int i) { return banks_[static_cast<std::size_t>(i)]; }
   Run& RunAt(int i) { return runs_[static_cast<std::size_t>(i)]; }
   const Candidate& CandidateAt(int i) const { return candidates_[static_cast<std::size_t>(i)]; }
   const Run& RunAt(int i) const { return runs_[static_cast<std::size_t>(i)]; }
@@ -82,7 +83,7 @@ class TrainService {
   bool write_ = false;               ///< Direction of the bursts that are served now.
   int left_[2] = {0, 0};             ///< Bursts, by direction.
   int served_ = 0;                   ///< Runs of the current batch; the others are of the next.
-  int waits_ = 0, waits_in_service_ = 0;  ///< Banks that wait for a row command; of them, for a run in service.
+  std::vector<int> waiting_;         ///< Places of the banks that wait for a row command, in no order.
   RowCommand best_;
   Ticks opens_ = 0;                  ///< No row that is not yet open for a run in service has a burst before.
   bool best_known_ = false;          ///< These two are.

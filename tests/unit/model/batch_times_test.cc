@@ -66,10 +66,11 @@ TEST_CASE("a batch's rows are hits, closed, or in conflict with what was wanted 
   const Result<AddressMap> map = AddressMap::Create(hbm);
   REQUIRE(map.ok());
   RowTracker rows(*map, 32);
-  const auto one = [&map](std::int64_t address) {
-    Batch batch;
-    batch.Add(*map, {map->Pack(address), 4, false, true});
-    return batch;
+  const auto admit = [&](std::int64_t address) {
+    KnownBatch next;
+    next.batch.Add(*map, {map->Pack(address), 4, false, true});
+    rows.Admit(next);
+    return next.traits;
   };
   const Location place = map->Decode(0);
   const auto at = [&](int bank, std::int64_t row) {
@@ -78,13 +79,13 @@ TEST_CASE("a batch's rows are hits, closed, or in conflict with what was wanted 
     l.row = row;
     return map->Encode(l);
   };
-  CHECK(rows.Admit(one(at(0, 0))).count(BatchTraits::kClosed) == 1);
-  CHECK(rows.Admit(one(at(0, 0))).count(BatchTraits::kHit) == 1);
-  CHECK(rows.Admit(one(at(0, 1))).count(BatchTraits::kConflict) == 1);
-  CHECK(rows.Admit(one(at(1, 0))).count(BatchTraits::kClosed) == 1);
-  CHECK(rows.Admit(one(at(0, 2))).count(BatchTraits::kOldConflict) == 1);
+  CHECK(admit(at(0, 0)).count(BatchTraits::kClosed) == 1);
+  CHECK(admit(at(0, 0)).count(BatchTraits::kHit) == 1);
+  CHECK(admit(at(0, 1)).count(BatchTraits::kConflict) == 1);
+  CHECK(admit(at(1, 0)).count(BatchTraits::kClosed) == 1);
+  CHECK(admit(at(0, 2)).count(BatchTraits::kOldConflict) == 1);
   rows.Close();
-  CHECK(rows.Admit(one(at(0, 2))).count(BatchTraits::kClosed) == 1);
+  CHECK(admit(at(0, 2)).count(BatchTraits::kClosed) == 1);
 }
 
 }  // namespace
