@@ -2,12 +2,16 @@
 #include "sim/model/hbm_memory.h"
 
 #include <algorithm>
-#include <map>
 
 namespace spillway::model {
 namespace {
 
 constexpr Picos kRateWindow = kPicosPerMicro;
+
+struct SeenBatchTimes final : Experience {
+  explicit SeenBatchTimes(const BatchTimes& seen) : times(seen) {}
+  BatchTimes times;
+};
 
 AddressMap MapOf(const config::HbmConfig& config) {
   Result<AddressMap> map = AddressMap::Create(config);
@@ -44,76 +48,92 @@ HbmMemory::HbmMemory(const config::HbmConfig& config, Options options)
   groups_.reserve(static_cast<std::size_t>(config.channels));
   for (int channel = 0; channel < config.channels; ++channel) {
     if (share_channels_ && channel > 0) {
-      groups_[0].channels.push_back(channel);
+      groups_[0]->channels.push_back(channel);
     } else {
-      groups_.push_back({ChannelController(config, channel, server, scratch_), {channel}});
+      groups_.push_back(std::make_unique<Group>(Group{ChannelController(config, channel, server, scratch_), {channel}}));
     }
   }
   CollectDecisions();
 }
 
+std::shared_ptr<const Experience> HbmMemory::experience() const { return std::make_shared<SeenBatchTimes>(shared_.times); }
+
+void HbmMemory::Adopt(const Experience& experience) {
+  SPILLWAY_CHECK(next_id_ == 0);
+  shared_.times = dynamic_cast<const SeenBatchTimes&>(experience).times;
+}
+
 void HbmMemory::LogChannel(int channel, std::vector<CommandRecord>* log) {
   SPILLWAY_CHECK(!share_channels_ && shared_.mode == ServiceMode::kCommands);
-  groups_[static_cast<std::size_t>(channel)].controller.server().set_log(log);
+  groups_[static_cast<std::size_t>(channel)]->controller.server().set_log(log);
 }
 
 void HbmMemory::MergeFresh(Ticks now) {
   if (groups_.size() < 2) return;
-  std::map<Ticks, std::size_t> fresh;  // Refresh phase -> group.
   std::size_t kept = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    Group& group = groups_[g];
+    Group& group = *groups_[g];
     if (group.controller.next_decision() < 0) group.controller.SettleIdle(now);
-    if (group.controller.IsFresh(now)) {
-      const auto [at, inserted] = fresh.emplace(group.controller.next_refresh(), kept);
-      if (!inserted) {
-        std::vector<int>& channels = groups_[at->second].channels;
-        channels.insert(channels.end(), group.channels.begin(), group.channels.end());
-        continue;
-      }
+    group.fresh = group.controller.IsFresh(now);
+    const auto alike = [&group](const std::unique_ptr<Group>& other) {
+      return other->fresh && other->controller.next_refresh() == group.controller.next_refresh();
+    };
+    const auto end = groups_.begin() + static_cast<std::ptrdiff_t>(kept);
+    const auto same = group.fresh ? std::find_if(groups_.begin(), end, alike) : end;
+    if (same != end) {
+      std::vector<int>& channels = (*same)->channels;
+      channels.insert(channels.end(), group.channels.begin(), group.channels.end());
+      continue;
     }
-    if (kept != g) std::swap(groups_[kept], group);
+    if (kept != g) std::swap(groups_[kept], groups_[g]);
     ++kept;
   }
   for (; groups_.size() > kept; groups_.pop_back()) spare_.push_back(std::move(groups_.back()));
 }
 
-void HbmMemory::Split(std::size_t from, std::vector<int> channels) {
+HbmMemory::Group& HbmMemory::AddCopy(std::size_t from) {
   if (spare_.empty()) {
-    groups_.push_back({groups_[from].controller, std::move(channels)});
-    return;
+    groups_.push_back(std::make_unique<Group>(*groups_[from]));
+  } else {
+    groups_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+    groups_.back()->controller = groups_[from]->controller;
   }
-  groups_.push_back(std::move(spare_.back()));
-  spare_.pop_back();
-  groups_.back().controller = groups_[from].controller;
-  groups_.back().channels = std::move(channels);
+  return *groups_.back();
+}
+
+void HbmMemory::Split(std::size_t g, const AccessShape& shape) {
+  std::vector<int>& channels = groups_[g]->channels;
+  shares_.clear();
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    const ChannelShare& share = shape.share(channels[i]);
+    shares_.push_back({share.bursts, share.key, i, channels[i]});
+  }
+  std::sort(shares_.begin(), shares_.end());
+  channels.clear();
+  std::vector<int>* into = &channels;
+  for (std::size_t i = 0; i < shares_.size(); ++i) {
+    if (i > 0 && !shares_[i].Alike(shares_[i - 1])) {
+      into = &AddCopy(g).channels;
+      into->clear();
+    }
+    into->push_back(shares_[i].channel);
+  }
 }
 
 void HbmMemory::Place(int id, const AccessShape& shape, Ticks visible, double bursts_per_tick) {
   std::int64_t total = 0;
   for (int channel = 0; channel < shared_.map.channels(); ++channel) total += shape.share(channel).bursts;
-  const auto add = [&](Group& group) {
-    const ChannelWalker walker(shape, group.channels.front());
-    if (walker.left() == 0) return;
-    const double rate = bursts_per_tick * static_cast<double>(walker.left()) / static_cast<double>(total);
-    group.controller.Add(id, walker, shape.write(), visible, rate);
-  };
   const std::size_t before = groups_.size();
   for (std::size_t g = 0; g < before; ++g) {
-    if (!shape.uniform() && groups_[g].channels.size() > 1) {
-      std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<int>> classes;
-      for (const int channel : groups_[g].channels) {
-        const ChannelShare& share = shape.share(channel);
-        classes[{share.bursts, share.key}].push_back(channel);
-      }
-      for (auto it = std::next(classes.begin()); it != classes.end(); ++it) {
-        Split(g, std::move(it->second));
-      }
-      groups_[g].channels = std::move(classes.begin()->second);
-    }
-    add(groups_[g]);
+    if (!shape.uniform() && groups_[g]->channels.size() > 1) Split(g, shape);
   }
-  for (std::size_t g = before; g < groups_.size(); ++g) add(groups_[g]);
+  for (const std::unique_ptr<Group>& group : groups_) {
+    const ChannelWalker walker(shape, group->channels.front());
+    if (walker.left() == 0) continue;
+    const double rate = bursts_per_tick * static_cast<double>(walker.left()) / static_cast<double>(total);
+    group->controller.Add(id, walker, shape.write(), visible, rate);
+  }
 }
 
 int HbmMemory::Start(Picos now, const Access& access) {
@@ -151,13 +171,13 @@ int HbmMemory::Start(Picos now, const Access& access) {
 void HbmMemory::FindNextEvent() {
   if (found_at_ == last_now_) return;
   found_at_ = last_now_;
-  const Ticks per_burst = groups_.front().controller.server().clocks().ccd_s;
+  const Ticks per_burst = groups_.front()->controller.server().clocks().ccd_s;
   next_event_ = ending_.empty() ? -1 : ending_.begin()->first;
   for (Live& live : live_) {
     if (live.no_end_before * tck_ <= last_now_) {
       // It ends with its last channel. One that decides has a batch to serve before it takes in the rest.
       for (std::size_t g = 0; g < groups_.size(); ++g) {
-        const std::int64_t left = groups_[g].controller.Left(live.id);
+        const std::int64_t left = groups_[g]->controller.Left(live.id);
         if (left >= 0) live.no_end_before = std::max(live.no_end_before, decisions_[g] + left * per_burst);
       }
     }
@@ -184,7 +204,7 @@ void HbmMemory::RollWindow(Picos now) {
 
 void HbmMemory::CollectDecisions() {
   decisions_.clear();
-  for (const Group& group : groups_) decisions_.push_back(group.controller.next_decision());
+  for (const std::unique_ptr<Group>& group : groups_) decisions_.push_back(group->controller.next_decision());
 }
 
 void HbmMemory::Finish(const ChannelController::Finish& finish, int channels) {
@@ -200,7 +220,7 @@ void HbmMemory::Finish(const ChannelController::Finish& finish, int channels) {
 void HbmMemory::RunDecisions(Picos now) {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (decisions_[g] < 0 || decisions_[g] * tck_ > now) continue;
-    Group& group = groups_[g];
+    Group& group = *groups_[g];
     ChannelController& controller = group.controller;
     const auto size = static_cast<std::int64_t>(group.channels.size());
     const std::int64_t before[2] = {controller.read_bursts(), controller.write_bursts()};

@@ -4,8 +4,9 @@
 // same rules; docs/memory-model.md says how close they are.
 #pragma once
 
+#include <memory>
 #include <set>
-#include <string>
+#include <tuple>
 #include <vector>
 
 #include "sim/model/channel_controller.h"
@@ -32,6 +33,10 @@ class HbmMemory final : public MemorySystem {
   double ReadRate() const override { return rate_[0]; }
   double WriteRate() const override { return rate_[1]; }
   const MemoryCounters& counters() const override { return counters_; }
+  /// The batch times seen.
+  std::shared_ptr<const Experience> experience() const override;
+  /// REQUIRES: `experience` is of a HbmMemory of the same configuration; nothing has been started.
+  void Adopt(const Experience& experience);
 
   const AddressMap& map() const { return shared_.map; }
   std::size_t groups() const { return groups_.size(); }
@@ -42,6 +47,16 @@ class HbmMemory final : public MemorySystem {
   struct Group {
     ChannelController controller;
     std::vector<int> channels;
+    bool fresh = false;          ///< When groups were merged last.
+  };
+  /// A channel of a group, by its share in an access.
+  struct Share {
+    std::int64_t bursts = 0;
+    std::uint64_t key = 0;
+    std::size_t place = 0;       ///< In the group,
+    int channel = 0;
+    bool Alike(const Share& other) const { return bursts == other.bursts && key == other.key; }
+    bool operator<(const Share& o) const { return std::tie(bursts, key, place) < std::tie(o.bursts, o.key, o.place); }
   };
   struct Live {
     int id = 0;
@@ -53,7 +68,8 @@ class HbmMemory final : public MemorySystem {
 
   void MergeFresh(Ticks now);
   void Finish(const ChannelController::Finish& finish, int channels);
-  void Split(std::size_t from, std::vector<int> channels);
+  void Split(std::size_t g, const AccessShape& shape);
+  Group& AddCopy(std::size_t from);
   void Place(int id, const AccessShape& shape, Ticks visible, double bursts_per_tick);
   void RunDecisions(Picos now);
   void RollWindow(Picos now);
@@ -65,13 +81,14 @@ class HbmMemory final : public MemorySystem {
   ChannelServer::Shared shared_;
   ChannelController::Scratch scratch_;
   Picos tck_;
-  std::vector<Group> groups_, spare_;             ///< Spare ones keep their memory.
+  std::vector<std::unique_ptr<Group>> groups_, spare_;  ///< Spare ones keep their memory.
   std::vector<Ticks> decisions_;                  ///< Of each group: when it next decides, < 0: never.
   Picos next_event_ = -1, found_at_ = -1;         ///< The latter < 0: to be found again.
   PatternCache patterns_;
   std::vector<Live> live_;                        ///< Accesses with bursts not yet commanded, by id.
   std::set<std::pair<Picos, int>> ending_;        ///< Known completions.
-  std::vector<ChannelController::Finish> finishes_;
+  std::vector<ChannelController::Finish> finishes_;  ///< These two are scratch.
+  std::vector<Share> shares_;
   MemoryCounters counters_;
   int next_id_ = 0;
   int in_progress_ = 0;

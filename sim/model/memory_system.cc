@@ -5,9 +5,11 @@
 
 namespace spillway::model {
 
-std::unique_ptr<MemorySystem> MakeMemorySystem(const config::ChipConfig& config) {
+std::unique_ptr<MemorySystem> MakeMemorySystem(const config::ChipConfig& config, const Experience* experience) {
   const bool run_level = config.hbm.fidelity == config::HbmFidelity::kRun;
-  return std::make_unique<HbmMemory>(config.hbm, run_level ? kRunLevel : kEveryCommand);
+  auto memory = std::make_unique<HbmMemory>(config.hbm, run_level ? kRunLevel : kEveryCommand);
+  if (experience != nullptr) memory->Adopt(*experience);
+  return memory;
 }
 
 }  // namespace spillway::model

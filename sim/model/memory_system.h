@@ -37,6 +37,12 @@ struct MemoryCounters {
   std::int64_t events = 0;                 ///< Decisions taken (cost of the model).
 };
 
+/// What a memory system has found out about its own times; another of the same configuration may begin with it.
+class Experience {
+ public:
+  virtual ~Experience() = default;
+};
+
 class MemorySystem {
  public:
   virtual ~MemorySystem() = default;
@@ -53,9 +59,11 @@ class MemorySystem {
   virtual double ReadRate() const = 0;
   virtual double WriteRate() const = 0;
   virtual const MemoryCounters& counters() const = 0;
+  /// So far.
+  virtual std::shared_ptr<const Experience> experience() const = 0;
 };
 
-/// By `config.hbm.fidelity`.
-std::unique_ptr<MemorySystem> MakeMemorySystem(const config::ChipConfig& config);
+/// By `config.hbm.fidelity`. `experience`: of a memory system of the same `config.hbm`, or null.
+std::unique_ptr<MemorySystem> MakeMemorySystem(const config::ChipConfig& config, const Experience* experience = nullptr);
 
 }  // namespace spillway::model
