@@ -7,8 +7,8 @@
 
 namespace spillway::engine {
 
-Hbm::Hbm(sc_core::sc_module_name name, const config::ChipConfig& chip, Recorder& recorder)
-    : sc_module(name), model_(model::MakeMemorySystem(chip)), recorder_(recorder) {
+Hbm::Hbm(sc_core::sc_module_name name, const config::ChipConfig& chip, Recorder& recorder, const model::Experience* experience)
+    : sc_module(name), model_(model::MakeMemorySystem(chip, experience)), recorder_(recorder) {
   SC_METHOD(Wake);
   sensitive << event_;
   dont_initialize();

@@ -35,12 +35,14 @@ class HbmInterface : public virtual sc_core::sc_interface {
 class Hbm : public sc_core::sc_module, public HbmInterface {
  public:
   SC_HAS_PROCESS(Hbm);
-  Hbm(sc_core::sc_module_name name, const config::ChipConfig& chip, Recorder& recorder);
+  /// `experience`: what HBM of such a chip has learnt, or null.
+  Hbm(sc_core::sc_module_name name, const config::ChipConfig& chip, Recorder& recorder, const model::Experience* experience);
 
   void Start(const model::Access& access, HbmClient& client, int tag) override;
   double MovedBytes() override { return static_cast<double>(model_->Moved(Now())); }
   double Rate() const override { return model_->ReadRate() + model_->WriteRate(); }
   const model::MemoryCounters& counters() const { return model_->counters(); }
+  std::shared_ptr<const model::Experience> experience() const { return model_->experience(); }
 
  private:
   struct Pending {

@@ -21,7 +21,7 @@ Result<RunResult> Simulate(const plan::Program& program, const config::ChipConfi
 
   SimContext context;
   Recorder recorder(program, chip, options.record_timeline);
-  Hbm hbm("hbm", chip, recorder);
+  Hbm hbm("hbm", chip, recorder, options.experience.get());
   Dma dma("dma", chip, recorder);
   Core core("core", program, chip, vmem, recorder);
   dma.hbm(hbm);
@@ -52,6 +52,7 @@ Result<RunResult> Simulate(const plan::Program& program, const config::ChipConfi
     result.summary.vmem_peak_at = program.ops[static_cast<std::size_t>(vmem.peak_op())].name;
   }
   result.timeline = recorder.TakeTimeline();
+  if (options.keep_experience) result.experience = hbm.experience();
   return result;
 }
 

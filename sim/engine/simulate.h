@@ -4,18 +4,26 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 
 #include "sim/base/result.h"
 #include "sim/config/chip_config.h"
+#include "sim/model/memory_system.h"
 #include "sim/plan/program.h"
 #include "sim/timeline/summary.h"
 #include "sim/timeline/timeline.h"
 
 namespace spillway::engine {
 
+/// What a run has found out about the times of HBM; null: nothing.
+using HbmExperience = std::shared_ptr<const model::Experience>;
+
 struct SimulateOptions {
   bool record_timeline = true;                       ///< Off: summary only (sweeps).
   const std::atomic<bool>* interrupted = nullptr;    ///< Set from a signal handler to stop early.
+  /// What an earlier run on this chip learnt of HBM; without it each run begins anew.
+  HbmExperience experience;
+  bool keep_experience = false;                      ///< RunResult has what this run knows at its end.
   /// Called now and then with (ops finished, ops in all, simulated time).
   std::function<void(std::int64_t, std::int64_t, Picos)> progress;
 };
@@ -25,6 +33,7 @@ struct RunResult {
   timeline::Timeline timeline;
   bool limit_reached = false;    ///< `run.max_events` exceeded, or a deadlock (exit code 5); the summary is not complete.
   Diagnostic limit;              ///< Which limit, and what to do about it.
+  HbmExperience experience;      ///< If asked for.
 };
 
 /// Replays `program` on `chip`. One kernel of SystemC lives for the duration of the call.

@@ -3,17 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
-#include <optional>
-#include <set>
-#include <string>
-#include <thread>
 
-#include "sim/base/worker_pool.h"
 #include "sim/engine/simulate.h"
-#include "sim/explain/replay.h"
+#include "sim/explain/pricing.h"
 #include "sim/plan/plan_check.h"
-#include "sim/plan/resident.h"
 
 namespace spillway::explain {
 namespace {
@@ -25,8 +18,7 @@ struct Measured {
   std::vector<std::map<int, Bytes>> read, written;   ///< [op][root].
   std::vector<Bytes> read_by_buffer, written_by_buffer;
   std::map<int, Picos> exposed;                      ///< By root.
-  std::map<int, Picos> waited;                       ///< For the transfers of an asynchronous op.
-  std::int64_t transfers = 0;
+  BaseReplay base;
 };
 
 class Explainer {
@@ -36,8 +28,12 @@ class Explainer {
 
   Result<Report> Run() {
     if (inputs_.replay) {
-      Result<engine::RunResult> base = Simulate(program_, true);
+      engine::SimulateOptions options;
+      options.interrupted = inputs_.interrupted;
+      options.keep_experience = true;
+      Result<engine::RunResult> base = engine::Simulate(program_, *inputs_.chip, options);
       if (!base.ok()) return base.errors();
+      measured_.base.experience = base->experience;
       report_.summary = base->summary;
       Measure(*base);
     } else {
@@ -52,7 +48,8 @@ class Explainer {
     boundaries_ = FindBoundaries(flow_, *around);
     Lines();
     if (inputs_.replay && report_.summary.complete) {   // Costs are differences to the whole run.
-      if (Status priced = Price(plan_inputs); !priced.ok()) return priced.errors();
+      Status priced = PriceBoundaries(inputs_, plan_inputs, flow_, boundaries_, measured_.base, report_);
+      if (!priced.ok()) return priced.errors();
     }
     report_.complete = report_.summary.complete && !Interrupted();
     return std::move(report_);
@@ -60,13 +57,6 @@ class Explainer {
 
  private:
   bool Interrupted() const { return inputs_.interrupted != nullptr && inputs_.interrupted->load(); }
-
-  Result<engine::RunResult> Simulate(const plan::Program& program, bool record) const {
-    engine::SimulateOptions options;
-    options.record_timeline = record;
-    options.interrupted = inputs_.interrupted;
-    return engine::Simulate(program, *inputs_.chip, options);
-  }
 
   void Measure(const engine::RunResult& run) {
     measured_.read.resize(program_.ops.size());
@@ -76,7 +66,7 @@ class Explainer {
     std::map<int, int> carried, issuer;   // Flow -> root buffer, op.
     for (const Slice& slice : run.timeline.slices) {
       if (slice.kind != "dma_read" && slice.kind != "dma_write") continue;
-      ++measured_.transfers;
+      ++measured_.base.transfers;
       const int root = flow_.Root(slice.buffer);
       if (root < 0 || slice.op < 0) continue;
       if (slice.flow != 0) {
@@ -93,7 +83,7 @@ class Explainer {
       if (at == carried.end()) continue;
       measured_.exposed[at->second] += slice.end - slice.start;
       const int op = issuer[slice.flow];
-      if (flow_.IsAsync(op)) measured_.waited[op] += slice.end - slice.start;
+      if (flow_.IsAsync(op)) measured_.base.waited[op] += slice.end - slice.start;
     }
   }
 
@@ -174,134 +164,10 @@ class Explainer {
     return line;
   }
 
-  bool FromBundles() const {
-    return std::any_of(program_.ops.begin(), program_.ops.end(),
-                       [](const plan::Op& op) { return op.compute_source == plan::ComputeSource::kBundles; });
-  }
-
-  /// The makespan of the plan that keeps one tensor; empty if there is none.
-  std::optional<Picos> Resident(const plan::PlanInputs& inputs, const Boundary& boundary) const {
-    plan::ResidentOptions options;
-    options.tensors = {program_.buffers[static_cast<std::size_t>(boundary.buffer)].name};
-    Diagnostics warnings;
-    Result<plan::Program> program = plan::PlanResident(inputs, options, warnings);
-    if (!program.ok()) return std::nullopt;
-    Result<engine::RunResult> run = Simulate(*program, false);
-    if (!run.ok()) return std::nullopt;
-    return run->summary.makespan_ps;
-  }
-
-  /// An argument has to be read once.
-  static Kept KeptOf(const Boundary& boundary) {
-    const bool argument = boundary.producer < 0 && !boundary.touching.empty();
-    return {{boundary.buffer, argument ? boundary.touching.front() : -1}};
-  }
-
-  /// Time that one execution of `op` takes by itself.
-  Result<Picos> BusyAlone(const plan::Program& excerpt, int op) const {
-    const Result<engine::RunResult> run = Simulate(excerpt, false);
-    if (!run.ok()) return run.errors();
-    const timeline::OpSummary& ran = run->summary.ops[static_cast<std::size_t>(op)];
-    return ran.busy_ps / std::max<std::int64_t>(ran.executions, 1);
-  }
-
-  /// Runs all excerpts that the boundaries need, beside each other; what fails here is run again where it is needed.
-  void RunExcerpts() {
-    std::set<std::pair<int, int>> needed;   // Op; boundary, or -1 for all transfers.
-    for (std::size_t i = 0; i < boundaries_.size(); ++i) {
-      for (int op : boundaries_[i].touching) {
-        if (flow_.IsAsync(op)) continue;
-        needed.insert({op, -1});
-        needed.insert({op, static_cast<int>(i)});
-      }
-    }
-    const std::vector<std::pair<int, int>> jobs(needed.begin(), needed.end());
-    std::vector<std::size_t> numbers(jobs.size());
-    std::iota(numbers.begin(), numbers.end(), std::size_t{0});
-    WorkerPool pool;
-    pool.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    pool.work = [&](std::size_t i) {
-      const Result<Picos> busy = Busy(jobs[i].first, jobs[i].second);
-      return busy.ok() ? std::to_string(*busy) : "";
-    };
-    pool.done = [&](const std::vector<JobReply>& replies) -> Status {
-      for (const JobReply& reply : replies) {
-        if (!reply.died && !reply.text.empty()) alone_[jobs[reply.job]] = std::stoll(reply.text);
-      }
-      return Done{};
-    };
-    pool.stop = [&] { return inputs_.interrupted != nullptr && inputs_.interrupted->load(); };
-    static_cast<void>(RunPool(numbers, pool));
-  }
-
-  /// One execution of `op` by itself, without the transfers of a boundary's tensor (-1: with all).
-  Result<Picos> Busy(int op, int boundary) const {
-    const auto known = alone_.find({op, boundary});
-    if (known != alone_.end()) return known->second;
-    const plan::Program excerpt = Excerpt(program_, op);
-    if (boundary < 0) return BusyAlone(excerpt, op);
-    return BusyAlone(WithoutTraffic(excerpt, KeptOf(boundaries_[static_cast<std::size_t>(boundary)])), op);
-  }
-
-  /// What the kernels that touch the tensor take less without its transfers, and the waits for its copies.
-  Result<Picos> SavedInExcerpts(std::size_t index) const {
-    Picos saved = 0;
-    for (int op : boundaries_[index].touching) {
-      if (flow_.IsAsync(op)) {
-        auto waited = measured_.waited.find(op);
-        if (waited != measured_.waited.end()) saved += waited->second;
-        continue;
-      }
-      const Result<Picos> with = Busy(op, -1), without = Busy(op, static_cast<int>(index));
-      if (!with.ok()) return with.errors();
-      if (!without.ok()) return without.errors();
-      saved += report_.summary.ops[static_cast<std::size_t>(op)].executions * (*with - *without);
-    }
-    return saved;
-  }
-
-  Status Price(const plan::PlanInputs& plan_inputs) {
-    Kept all;
-    const std::int64_t transfers = measured_.transfers * static_cast<std::int64_t>(boundaries_.size());
-    const bool whole = transfers <= kWholeReplayTransfers, bundles = FromBundles();
-    const Picos base = report_.summary.makespan_ps;
-    if (!whole) RunExcerpts();
-    for (std::size_t i = 0; i < boundaries_.size() && !Interrupted(); ++i) {
-      const Boundary& boundary = boundaries_[i];
-      BoundaryLine& line = report_.boundaries[i];
-      all.insert(*KeptOf(boundary).begin());
-      // Kernels of another plan do not run the compiler's bundles: the two sides would differ in more than the tensor.
-      if (whole && boundary.could_stay && !bundles) {
-        if (const std::optional<Picos> kept = Resident(plan_inputs, boundary)) {
-          line.spill_cost_ps = base - *kept;
-          line.method = CostMethod::kResident;
-          continue;
-        }
-      }
-      if (whole) {
-        Result<engine::RunResult> without = Simulate(WithoutTraffic(program_, KeptOf(boundary)), false);
-        if (!without.ok()) return without.errors();
-        line.spill_cost_ps = base - without->summary.makespan_ps;
-        line.method = CostMethod::kWhole;
-        continue;
-      }
-      Result<Picos> saved = SavedInExcerpts(i);
-      if (!saved.ok()) return saved.errors();
-      line.spill_cost_ps = *saved;
-      line.method = CostMethod::kExcerpt;
-    }
-    if (all.empty() || Interrupted()) return Done{};
-    Result<engine::RunResult> joint = Simulate(WithoutTraffic(program_, all), false);
-    if (!joint.ok()) return joint.errors();
-    report_.joint_spill_cost_ps = base - joint->summary.makespan_ps;
-    return Done{};
-  }
-
   const ExplainInputs& inputs_;
   const plan::Program& program_;
   const Dataflow flow_;
   Measured measured_;
-  std::map<std::pair<int, int>, Picos> alone_;   ///< Of Busy.
   std::vector<Boundary> boundaries_;
   Report report_;
 };

@@ -66,19 +66,6 @@ int RootOf(const plan::Program& program, int buffer) {
   return buffer;
 }
 
-std::vector<Item> Only(const std::vector<Item>& items, int op) {
-  std::vector<Item> kept;
-  for (const Item& item : items) {
-    if (item.kind == Item::Kind::kLoop) {
-      std::vector<Item> body = Only(item.body, op);
-      kept.insert(kept.end(), body.begin(), body.end());
-    } else if (item.kind == Item::Kind::kKernel && item.op == op) {
-      kept.push_back(item);
-    }
-  }
-  return kept;
-}
-
 }  // namespace
 
 plan::Program WithoutTraffic(const plan::Program& program, const Kept& tensors) {
@@ -91,12 +78,6 @@ plan::Program WithoutTraffic(const plan::Program& program, const Kept& tensors) 
   }
   Filter(other.items, removed);
   return other;
-}
-
-plan::Program Excerpt(const plan::Program& program, int op) {
-  plan::Program excerpt = program;
-  excerpt.items = Only(program.items, op);
-  return excerpt;
 }
 
 }  // namespace spillway::explain

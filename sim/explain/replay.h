@@ -17,7 +17,4 @@ using Kept = std::map<int, int>;
 /// buffers are there at once. Whether VMEM has room is not looked at. `program` must outlive the result.
 plan::Program WithoutTraffic(const plan::Program& program, const Kept& tensors);
 
-/// Only the kernel of `op`, once, with nothing beside it.
-plan::Program Excerpt(const plan::Program& program, int op);
-
 }  // namespace spillway::explain
