@@ -76,7 +76,7 @@ void ChannelServer::Serve(const KnownBatch& last, const KnownBatch& current, con
   }
   const std::uint64_t context = ContextOf(last_, current.traits, next.traits);
   const Ticks begin = last_.bursts == 0 ? std::max(start, ready_) : start;
-  const Ticks took = to_serve_ > 0 ? -1 : shared_->times.Recall(context);
+  const Ticks took = to_serve_ > 0 || start < shared_->recall_from ? -1 : shared_->times.Recall(context);
   to_serve_ = took >= 0 ? 0 : to_serve_ > 0 ? to_serve_ - 1 : kServedInARow - 1;
   if (took >= 0) {
     out.last_cas = begin + took;

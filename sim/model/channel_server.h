@@ -28,7 +28,8 @@ class ChannelServer {
   struct Shared {
     AddressMap map;
     ServiceMode mode = ServiceMode::kTrains;
-    bool recall = true;           ///< Batches of a known context take the times seen.
+    bool recall = true;           ///< Batches of a known context take the times seen,
+    Ticks recall_from = 0;        ///< from this clock on.
     BatchTimes times;
     TrainService trains;          ///< These keep no state, only their memory.
     RowBatch last, current, next;

@@ -7,6 +7,8 @@ namespace spillway::model {
 namespace {
 
 constexpr Picos kRateWindow = kPicosPerMicro;
+// An access that ends soon after the first has begun has few batches over which errors of recalled times even out.
+constexpr Picos kServedFirst = 32 * kPicosPerMicro;
 
 struct SeenBatchTimes final : Experience {
   explicit SeenBatchTimes(const BatchTimes& seen) : times(seen) {}
@@ -39,7 +41,7 @@ Status CheckHbm(const config::HbmConfig& config) {
 }
 
 HbmMemory::HbmMemory(const config::HbmConfig& config, Options options)
-    : config_(config), share_channels_(options.share_channels), shared_{MapOf(config), options.service, options.recall, {}, {}, {}, {}, {}, {}},
+    : config_(config), share_channels_(options.share_channels), shared_{MapOf(config), options.service, options.recall, kLongAgo, {}, {}, {}, {}, {}, {}},
       tck_(config.timing.tck) {
   if (!shared_.map.symmetric() || config.refresh_phase == config::RefreshPhase::kStaggered) share_channels_ = false;
   // REFpb picks banks by their use, which is not followed without commands.
@@ -61,6 +63,7 @@ std::shared_ptr<const Experience> HbmMemory::experience() const { return std::ma
 void HbmMemory::Adopt(const Experience& experience) {
   SPILLWAY_CHECK(next_id_ == 0);
   shared_.times = dynamic_cast<const SeenBatchTimes&>(experience).times;
+  adopted_ = true;
 }
 
 void HbmMemory::LogChannel(int channel, std::vector<CommandRecord>* log) {
@@ -140,6 +143,7 @@ int HbmMemory::Start(Picos now, const Access& access) {
   SPILLWAY_CHECK(now >= last_now_ && now >= 0);
   last_now_ = now;
   const int id = next_id_++;
+  if (id == 0 && !adopted_) shared_.recall_from = (now + kServedFirst) / tck_;
   const AccessShape shape(shared_.map, access, &patterns_);
   int channels = 0;
   for (int channel = 0; channel < shared_.map.channels(); ++channel) channels += shape.share(channel).bursts > 0 ? 1 : 0;

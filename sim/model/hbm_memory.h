@@ -90,6 +90,7 @@ class HbmMemory final : public MemorySystem {
   std::vector<ChannelController::Finish> finishes_;  ///< These two are scratch.
   std::vector<Share> shares_;
   MemoryCounters counters_;
+  bool adopted_ = false;
   int next_id_ = 0;
   int in_progress_ = 0;
   Picos busy_since_ = 0, last_now_ = 0;
