@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config libsystemc-dev libboost-dev libboost-program-options-dev
           libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libprotobuf-dev protobuf-compiler libdeflate-dev)
 if [ "${1:-run}" = test ]; then
-  packages+=(mold catch2 librapidcheck-dev libbenchmark-dev python3 slurm-wlm munge parallel)
+  packages+=(mold catch2 librapidcheck-dev libbenchmark-dev python3 slurm-wlm munge parallel valgrind)
 fi
 missing=()
 for package in "${packages[@]}"; do
