@@ -58,7 +58,9 @@ std::int64_t VaryingBits(const AccessPattern::Loops& l) {
 
 AccessPattern::AccessPattern(const AddressMap& map, const Loops& l) : map_(&map), write_(l.write) {
   shares_.resize(static_cast<std::size_t>(map.channels()));
-  entries_.resize(shares_.size());
+  static thread_local ByChannel entries;   // Keeps its memory from pattern to pattern.
+  entries.resize(shares_.size());
+  for (std::vector<Entry>& of_channel : entries) of_channel.clear();
   const std::int64_t stripe = std::int64_t{1} << map.stripe_bits();
   std::uint64_t sequence = 0;
   for (std::int64_t o = 0; o < l.outer; ++o) {
@@ -66,25 +68,31 @@ AccessPattern::AccessPattern(const AddressMap& map, const Loops& l) : map_(&map)
       const std::int64_t low = l.address + o * l.outer_stride + c * l.stride, high = low + l.chunk;
       const std::int64_t first = (low + stripe - 1) & ~(stripe - 1), last = high & ~(stripe - 1);
       if (!map.symmetric() || first >= last) {
-        AddPiece(low, high, 4 * sequence);
+        AddPiece(low, high, 4 * sequence, entries);
         continue;
       }
-      if (low < first) AddPiece(low, first, 4 * sequence + 1);
-      AddStripes(first, last);
-      if (last < high) AddPiece(last, high, 4 * sequence + 2);
+      if (low < first) AddPiece(low, first, 4 * sequence + 1, entries);
+      AddStripes(first, last, entries);
+      if (last < high) AddPiece(last, high, 4 * sequence + 2, entries);
     }
   }
-  for (const std::vector<Entry>& entries : entries_) size_ += entries.size();
+  std::size_t size = 0;
+  for (const std::vector<Entry>& of_channel : entries) {
+    begin_.push_back(size);
+    size += of_channel.size();
+  }
+  entries_.reserve(size);
+  for (const std::vector<Entry>& of_channel : entries) entries_.insert(entries_.end(), of_channel.begin(), of_channel.end());
 }
 
-void AccessPattern::AddStripes(std::int64_t first, std::int64_t last) {
+void AccessPattern::AddStripes(std::int64_t first, std::int64_t last, ByChannel& entries) {
   constexpr std::int64_t kMost = 1 << 30;
   const std::int64_t stripe_bursts = std::int64_t{1} << (map_->stripe_bits() - map_->burst_bits());
   const std::int64_t stripes = (last - first) >> map_->stripe_bits();
   for (ChannelShare& share : shares_) share.bursts += stripes * (stripe_bursts / map_->channels());
-  for (std::vector<Entry>& entries : entries_) {
+  for (std::vector<Entry>& of_channel : entries) {
     for (std::int64_t done = 0; done < stripes; done += kMost) {
-      entries.push_back({static_cast<std::uint64_t>(first + (done << map_->stripe_bits())),
+      of_channel.push_back({static_cast<std::uint64_t>(first + (done << map_->stripe_bits())),
                          static_cast<std::int32_t>(std::min(kMost, stripes - done)), Entry::kStripes, false});
     }
   }
@@ -112,7 +120,7 @@ void AccessPattern::AddPartOfUnit(std::vector<Entry>& entries, std::int64_t from
   }
 }
 
-void AccessPattern::AddPiece(std::int64_t low, std::int64_t high, std::uint64_t sequence) {
+void AccessPattern::AddPiece(std::int64_t low, std::int64_t high, std::uint64_t sequence, ByChannel& by_channel) {
   const std::int64_t unit = std::int64_t{1} << map_->unit_bits();
   uniform_ = false;
   for (std::int64_t base = low & ~(unit - 1); base < high; base += unit) {
@@ -120,7 +128,7 @@ void AccessPattern::AddPiece(std::int64_t low, std::int64_t high, std::uint64_t 
     const std::uint64_t packed = map_->Pack(base);
     const auto channel = static_cast<std::size_t>(map_->ChannelOf(packed));
     ChannelShare& share = shares_[channel];
-    std::vector<Entry>& entries = entries_[channel];
+    std::vector<Entry>& entries = by_channel[channel];
     share.bursts += ((to - 1) >> map_->burst_bits()) - (from >> map_->burst_bits()) + 1;
     share.key = Mix(Mix(Mix(share.key, sequence), map_->PlaceOf(packed)), static_cast<std::uint64_t>(from - base) << 32 |
                                                   static_cast<std::uint64_t>(to - base));
@@ -170,7 +178,7 @@ AccessShape::AccessShape(const AddressMap& map, const Access& access, PatternCac
 ChannelWalker::ChannelWalker(const AccessShape& shape, int channel)
     : pattern_(shape.pattern_.get()), translation_(shape.translation_), left_(shape.share(channel).bursts),
       channel_(channel ^ shape.channel_shift_) {
-  entry_ = pattern_->entries_[static_cast<std::size_t>(channel_)].data();
+  entry_ = pattern_->entries_.data() + pattern_->begin_[static_cast<std::size_t>(channel_)];
 }
 
 std::int64_t ChannelWalker::TakeStripes(std::int64_t want, Batch& batch, std::vector<int>& touched) {

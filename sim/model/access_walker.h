@@ -60,7 +60,7 @@ class AccessPattern {
     }
   };
   AccessPattern(const AddressMap& map, const Loops& loops);
-  std::size_t size() const { return size_; }  ///< Entries.
+  std::size_t size() const { return entries_.size(); }  ///< Entries.
 
   /// Part of a channel's share. All but stripes are taken as a whole.
   struct Entry {
@@ -79,17 +79,18 @@ class AccessPattern {
  private:
   friend class AccessShape;
   friend class ChannelWalker;
-  void AddPiece(std::int64_t low, std::int64_t high, std::uint64_t sequence);
+  using ByChannel = std::vector<std::vector<Entry>>;
+  void AddPiece(std::int64_t low, std::int64_t high, std::uint64_t sequence, ByChannel& entries);
   void AddPartOfUnit(std::vector<Entry>& entries, std::int64_t from, std::int64_t to);
-  void AddStripes(std::int64_t first, std::int64_t last);
+  void AddStripes(std::int64_t first, std::int64_t last, ByChannel& entries);
   void CountPartial(std::int64_t from, std::int64_t to);
 
   const AddressMap* map_;
   bool write_ = false;
   std::vector<ChannelShare> shares_;
-  std::vector<std::vector<Entry>> entries_;  ///< By channel.
+  std::vector<Entry> entries_;        ///< Channel after channel.
+  std::vector<std::size_t> begin_;    ///< Where those of each channel begin.
   Bytes partial_bytes_ = 0;
-  std::size_t size_ = 0;
   bool uniform_ = true;
 };
 
