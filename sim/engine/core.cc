@@ -135,7 +135,7 @@ void Core::BeginItem(const Item& item) {
   recorder_.OpBegin(op_, Now());
   recorder_.VmemHeld(Now(), vmem_.HeldBy(op_, kernel));
   if (kernel && recall_kernels_ && source_->IsFixed()) {
-    recall_.Begin(*source_, op_, UnderWay(), Now());
+    recall_.Begin(*source_, op_, UnderWay(), frames_.size() > 1, Now());
   }
   segment_start_ = Now();
   vmem_mark_ = dma->VmemBytes();

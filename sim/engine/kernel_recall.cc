@@ -18,9 +18,10 @@ constexpr std::size_t kMostActions = std::size_t{1} << 20;
 }  // namespace
 
 KernelRecall::KernelRecall(Recorder& recorder, const config::ChipConfig& chip, std::function<int()> next_flow)
-    : recorder_(recorder), chip_(chip), next_flow_(std::move(next_flow)) {}
+    : recorder_(recorder), chip_(chip), next_flow_(std::move(next_flow)),
+      book_(chip.hbm.timing.trfc * (chip.hbm.refresh_postpone + 1)) {}
 
-void KernelRecall::Begin(plan::ActionSource& source, int op, std::uint64_t others, Picos now) {
+void KernelRecall::Begin(plan::ActionSource& source, int op, std::uint64_t others, bool in_loop, Picos now) {
   SPILLWAY_CHECK(source.IsFixed());
   source_ = &source;
   op_ = op;
@@ -29,7 +30,14 @@ void KernelRecall::Begin(plan::ActionSource& source, int op, std::uint64_t other
   actions_.clear();
   Action action;
   while (actions_.size() < kMostActions && source.Next(action)) actions_.push_back(action);
-  times_ = actions_.size() < kMostActions ? &book_.TimesOf(actions_, others) : nullptr;
+  like_ = same_ = nullptr;
+  known_ = nullptr;
+  if (actions_.size() == kMostActions) return;
+  like_ = &book_.TimesOfLike(actions_, others);
+  if (in_loop) same_ = &book_.TimesOfSame(actions_, others);
+  if (like_->known()) known_ = like_;
+  if (same_ != nullptr && same_->known()) known_ = same_;
+  if (known_ != nullptr) like_ = same_ = nullptr;
   delays_.assign(actions_.size() + 1, {});
   hbm_busy_before_ = recorder_.HbmBusyBy(now);
 }
@@ -45,8 +53,14 @@ bool KernelRecall::Next(Action& action) {
 }
 
 void KernelRecall::End(Picos now, bool alone) {
-  if (measures() && alone) times_->Teach(delays_, now - begin_, recorder_.HbmBusyBy(now) - hbm_busy_before_);
-  if (measures() && !alone) times_->Spoil();
+  for (KernelTimes* times : {like_, same_}) {
+    if (times == nullptr) continue;
+    if (alone) {
+      times->Teach(delays_, now - begin_, recorder_.HbmBusyBy(now) - hbm_busy_before_);
+    } else {
+      times->Spoil();
+    }
+  }
   source_ = nullptr;
 }
 
@@ -69,7 +83,7 @@ void KernelRecall::Book(Picos replay_now) {
   Picos now = begin_;
   for (std::size_t i = 0; i < actions_.size(); ++i) {
     const Action& action = actions_[i];
-    const ActionDelay delay = times_->Mean(i);
+    const ActionDelay delay = known_->Mean(i);
     if (action.kind == Action::Kind::kIssue || action.kind == Action::Kind::kWait) now = BookCompute(now, delay.contention);
     switch (action.kind) {
       case Action::Kind::kCompute:
@@ -90,7 +104,7 @@ void KernelRecall::Book(Picos replay_now) {
         break;
     }
   }
-  now = BookCompute(now, times_->Mean(actions_.size()).contention);
+  now = BookCompute(now, known_->Mean(actions_.size()).contention);
   Bytes read = 0, written = 0;
   for (const Booked& each : booked) {
     const plan::Transfer& transfer = *each.transfer;
@@ -99,10 +113,10 @@ void KernelRecall::Book(Picos replay_now) {
     if (both || transfer.direction == Direction::kHbmToVmem) read += transfer.bytes();
     if (both || transfer.direction == Direction::kVmemToHbm) written += transfer.bytes();
   }
-  const Picos busy = times_->MeanHbmBusy() - (recorder_.HbmBusyBy(replay_now) - hbm_busy_before_);
+  const Picos busy = known_->MeanHbmBusy() - (recorder_.HbmBusyBy(replay_now) - hbm_busy_before_);
   recorder_.Skip(replay_now, now, std::max<Picos>(busy, 0), read, written);
   next_ = actions_.size();
-  times_ = nullptr;
+  known_ = nullptr;
 }
 
 }  // namespace spillway::engine

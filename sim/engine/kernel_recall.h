@@ -23,12 +23,12 @@ class KernelRecall {
   KernelRecall(Recorder& recorder, const config::ChipConfig& chip, std::function<int()> next_flow);
 
   /// A kernel of op `op` begins at `now`. `others`: tells apart what transfers of others are under way; 0: none.
-  /// REQUIRES: source.IsFixed().
-  void Begin(plan::ActionSource& source, int op, std::uint64_t others, Picos now);
+  /// `in_loop`: the very same kernel may come again. REQUIRES: source.IsFixed().
+  void Begin(plan::ActionSource& source, int op, std::uint64_t others, bool in_loop, Picos now);
   /// From Begin to End.
   bool active() const { return source_ != nullptr; }
   /// It need not be replayed. Transfers of others must end first: in the runs seen they ended with it at the latest.
-  bool recalls() const { return active() && times_ != nullptr && times_->known(); }
+  bool recalls() const { return active() && known_ != nullptr; }
   /// Books the whole kernel. REQUIRES: recalls(), and no transfer is under way.
   void Book(Picos now);
   /// The next action to replay; false at the end. A kernel that was booked has none.
@@ -37,7 +37,7 @@ class KernelRecall {
   void End(Picos now, bool alone);
 
   /// Whether the kernel is measured: then tell what the current action did.
-  bool measures() const { return times_ != nullptr && !times_->known(); }
+  bool measures() const { return like_ != nullptr; }
   void LostToContention(Picos took) { current().contention += took; }
   void WaitedForRoom(Picos took) { current().room += took; }
   void Waited(Picos took) { current().wait += took; }
@@ -59,7 +59,9 @@ class KernelRecall {
   int op_ = -1;
   std::vector<plan::Action> actions_;
   std::size_t next_ = 0;
-  KernelTimes* times_ = nullptr;      ///< Null: nothing is to be learned.
+  // What is to be learned of kernels like this one, and of the very same one; null: nothing.
+  KernelTimes *like_ = nullptr, *same_ = nullptr;
+  const KernelTimes* known_ = nullptr;   ///< By which to book it; null: it is replayed.
   std::vector<ActionDelay> delays_;   ///< Of the actions, and of the compute after the last.
   Picos begin_ = 0, hbm_busy_before_ = 0;
   PendingCompute pending_;            ///< While booking.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/engine/kernel_times.h"
 
+#include <limits>
+
 namespace spillway::engine {
 namespace {
 
@@ -11,6 +13,28 @@ constexpr std::int64_t kFewest = 2;
 void Mix(std::uint64_t& hash, std::int64_t value) {
   hash = (hash ^ static_cast<std::uint64_t>(value)) * 0xff51afd7ed558ccdULL;
   hash ^= hash >> 32;
+}
+
+std::uint64_t HashOf(const std::vector<plan::Action>& actions, std::uint64_t others, bool addresses) {
+  using Kind = plan::Action::Kind;
+  std::uint64_t hash = others;
+  for (const plan::Action& action : actions) {
+    Mix(hash, static_cast<std::int64_t>(action.kind));
+    if (action.kind == Kind::kCompute) {
+      Mix(hash, action.cycles);
+      Mix(hash, action.loads + action.stores);
+    } else if (action.kind == Kind::kIssue) {
+      const plan::Transfer& t = action.transfer;
+      Mix(hash, static_cast<std::int64_t>(t.direction) << 32 | t.thread);
+      for (const std::int64_t value : {t.chunk_bytes, t.chunks, t.stride, t.outer, t.outer_stride}) Mix(hash, value);
+      if (addresses) Mix(hash, t.address), Mix(hash, t.destination);
+    } else if (action.kind != Kind::kStep) {
+      Mix(hash, action.bytes);
+    }
+    Mix(hash, action.flag);
+  }
+  if (addresses) Mix(hash, 1);
+  return hash;
 }
 
 }  // namespace
@@ -29,7 +53,10 @@ void KernelTimes::Teach(const std::vector<ActionDelay>& delays, Picos took, Pico
   const double difference = static_cast<double>(took) - mean_;
   mean_ += difference / count;
   squares_ += difference * (static_cast<double>(took) - mean_);
-  if (count_ < kFewest) return;
+  if (count_ < kFewest) {
+    known_ = took >= one_is_enough_;
+    return;
+  }
   const double error_squared = squares_ / (count - 1) / count;
   known_ = error_squared <= kErrorOfMean * kErrorOfMean * mean_ * mean_;
 }
@@ -39,26 +66,18 @@ ActionDelay KernelTimes::Mean(std::size_t action) const {
   return {sum.contention / count_, sum.room / count_, sum.wait / count_, sum.latency / count_};
 }
 
-KernelTimes& KernelBook::TimesOf(const std::vector<plan::Action>& actions, std::uint64_t others) {
-  using Kind = plan::Action::Kind;
-  std::uint64_t hash = others;
-  for (const plan::Action& action : actions) {
-    Mix(hash, static_cast<std::int64_t>(action.kind));
-    if (action.kind == Kind::kCompute) {
-      Mix(hash, action.cycles);
-      Mix(hash, action.loads + action.stores);
-    } else if (action.kind == Kind::kIssue) {
-      const plan::Transfer& t = action.transfer;
-      Mix(hash, static_cast<std::int64_t>(t.direction) << 32 | t.thread);
-      for (const std::int64_t value : {t.chunk_bytes, t.chunks, t.stride, t.outer, t.outer_stride}) Mix(hash, value);
-    } else if (action.kind != Kind::kStep) {
-      Mix(hash, action.bytes);
-    }
-    Mix(hash, action.flag);
-  }
+KernelTimes& KernelBook::TimesOf(std::uint64_t hash, Picos one_is_enough) {
   std::unique_ptr<KernelTimes>& times = times_[hash];
-  if (times == nullptr) times = std::make_unique<KernelTimes>();
+  if (times == nullptr) times = std::make_unique<KernelTimes>(one_is_enough);
   return *times;
+}
+
+KernelTimes& KernelBook::TimesOfLike(const std::vector<plan::Action>& actions, std::uint64_t others) {
+  return TimesOf(HashOf(actions, others, false), std::numeric_limits<Picos>::max());
+}
+
+KernelTimes& KernelBook::TimesOfSame(const std::vector<plan::Action>& actions, std::uint64_t others) {
+  return TimesOf(HashOf(actions, others, true), static_cast<Picos>(static_cast<double>(refresh_) / kErrorOfMean));
 }
 
 }  // namespace spillway::engine

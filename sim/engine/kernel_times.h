@@ -23,16 +23,20 @@ struct ActionDelay {
 /// What was seen of one kind of kernel.
 class KernelTimes {
  public:
+  /// `one_is_enough`: a kernel that took as long need not be seen twice.
+  explicit KernelTimes(Picos one_is_enough) : one_is_enough_(one_is_enough) {}
+
   /// One was replayed. `took`: its time; `hbm_busy`: of it with HBM in use. REQUIRES: as many delays as in every call.
   void Teach(const std::vector<ActionDelay>& delays, Picos took, Picos hbm_busy);
   /// One ended while transfers of others went on: what it leaves behind is not known. It is replayed from now on.
   void Spoil() { spoilt_ = true; }
-  /// The mean is known: seen twice at least, and its error is small.
+  /// The mean is known: its error is small.
   bool known() const { return known_ && !spoilt_; }
   ActionDelay Mean(std::size_t action) const;
   Picos MeanHbmBusy() const { return hbm_busy_ / count_; }
 
  private:
+  Picos one_is_enough_;
   std::int64_t count_ = 0;
   bool known_ = false, spoilt_ = false;
   double mean_ = 0, squares_ = 0;   ///< Of the time; sum of squares of the differences from the mean.
@@ -43,11 +47,17 @@ class KernelTimes {
 /// All kernels of one run.
 class KernelBook {
  public:
+  /// `refresh`: how long HBM stands still at a time.
+  explicit KernelBook(Picos refresh) : refresh_(refresh) {}
   /// Of kernels with these actions, addresses and buffers aside, and what is under way when they begin (KernelRecall);
   /// made if need be. It stays where it is.
-  KernelTimes& TimesOf(const std::vector<plan::Action>& actions, std::uint64_t others);
+  KernelTimes& TimesOfLike(const std::vector<plan::Action>& actions, std::uint64_t others);
+  /// Of kernels that have the same addresses as well: they differ by where refreshes fall only.
+  KernelTimes& TimesOfSame(const std::vector<plan::Action>& actions, std::uint64_t others);
 
  private:
+  KernelTimes& TimesOf(std::uint64_t hash, Picos one_is_enough);
+  Picos refresh_;
   std::unordered_map<std::uint64_t, std::unique_ptr<KernelTimes>> times_;   ///< By 64 bits of hash.
 };
 

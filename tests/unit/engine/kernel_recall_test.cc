@@ -145,7 +145,7 @@ TEST_CASE("recalled kernels tile the time of their op, and their waits name a tr
 }
 
 TEST_CASE("a kernel that leaves transfers of others behind is never known") {
-  KernelTimes times;
+  KernelTimes times(500);
   times.Teach(std::vector<ActionDelay>(1), 1000, 0);
   times.Spoil();
   times.Teach(std::vector<ActionDelay>(1), 1000, 0);
@@ -153,13 +153,15 @@ TEST_CASE("a kernel that leaves transfers of others behind is never known") {
 }
 
 TEST_CASE("a kernel is known once the error of its mean is small") {
-  KernelTimes steady, shaky;
+  KernelTimes steady(1200), shaky(1200), lasting(1200);
   const std::vector<ActionDelay> delays(3);
   steady.Teach(delays, 1000, 10);
   CHECK(!steady.known());
   steady.Teach(delays, 1002, 20);
   CHECK(steady.known());
   CHECK(steady.MeanHbmBusy() == 15);
+  lasting.Teach(delays, 1200, 0);
+  CHECK(lasting.known());
   for (int i = 0; i < 50; ++i) shaky.Teach(delays, i % 2 == 0 ? 900 : 1100, 0);
   CHECK(!shaky.known());   // 10% spread: 1.4% error.
   for (int i = 0; i < 1200; ++i) shaky.Teach(delays, i % 2 == 0 ? 900 : 1100, 0);
