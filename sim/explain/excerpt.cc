@@ -2,6 +2,7 @@
 #include "sim/explain/excerpt.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
 #include <unordered_map>
@@ -36,6 +37,18 @@ std::uint64_t Mix(std::uint64_t hash, std::int64_t value) {
   return hash ^ hash >> 32;
 }
 
+/// What tells an action from others of its kind, but for addresses, flags and cycles.
+std::array<std::int64_t, 7> What(const Action& action) {
+  const plan::Transfer& t = action.transfer;
+  switch (action.kind) {
+    case Action::Kind::kIssue:
+      return {static_cast<std::int64_t>(t.direction), t.chunk_bytes, t.chunks, t.stride, t.outer, t.outer_stride, t.thread};
+    case Action::Kind::kCompute: return {action.loads, action.stores};
+    case Action::Kind::kStep: return {};
+    default: return {action.bytes};
+  }
+}
+
 class Sketcher {
  public:
   explicit Sketcher(plan::ActionSource& source) {
@@ -63,13 +76,8 @@ class Sketcher {
       step.cycles += action.cycles;
       return;
     }
-    std::uint64_t& hash = step.transfers;
-    hash = Mix(Mix(hash, static_cast<std::int64_t>(action.kind)), due);
-    if (action.kind != Action::Kind::kIssue) return;
-    const plan::Transfer& t = action.transfer;
-    for (const std::int64_t value : {static_cast<std::int64_t>(t.direction), t.chunk_bytes, t.chunks, t.stride, t.outer, t.outer_stride}) {
-      hash = Mix(hash, value);
-    }
+    step.transfers = Mix(step.transfers, static_cast<std::int64_t>(action.kind));
+    for (const std::int64_t value : What(action)) step.transfers = Mix(step.transfers, value);
   }
   void Due(int flag, Bytes change) {
     Bytes& due = due_[flag];
@@ -122,19 +130,6 @@ class OmittingSource final : public plan::ActionSource {
   std::int64_t step_ = -1;
 };
 
-std::vector<Item> Only(const std::vector<Item>& items, int op) {
-  std::vector<Item> kept;
-  for (const Item& item : items) {
-    if (item.kind == Item::Kind::kLoop) {
-      std::vector<Item> body = Only(item.body, op);
-      kept.insert(kept.end(), body.begin(), body.end());
-    } else if (item.kind == Item::Kind::kKernel && item.op == op) {
-      kept.push_back(item);
-    }
-  }
-  return kept;
-}
-
 }  // namespace
 
 std::vector<Omission> FindOmissions(plan::ActionSource& source) {
@@ -149,23 +144,33 @@ std::vector<Omission> FindOmissions(plan::ActionSource& source) {
   return omissions;
 }
 
-plan::Program Excerpt(const plan::Program& program, int op) {
-  plan::Program excerpt = program;
-  excerpt.items = Only(program.items, op);
+SourceMaker Omit(SourceMaker source, const std::vector<Omission>& omissions) {
+  if (omissions.empty()) return source;
+  return [inner = std::move(source), omissions]() -> std::unique_ptr<plan::ActionSource> {
+    return std::make_unique<OmittingSource>(inner(), omissions);
+  };
+}
+
+plan::Program Excerpt(const plan::Op& op, SourceMaker source) {
+  plan::Program excerpt;
+  excerpt.ops = {op};
+  plan::Item kernel;
+  kernel.op = 0;
+  kernel.source = std::move(source);
+  excerpt.items.push_back(std::move(kernel));
   return excerpt;
 }
 
-std::unique_ptr<plan::ActionSource> SourceOf(const plan::Program& excerpt) {
-  return excerpt.items.empty() ? nullptr : excerpt.items.front().source();
-}
-
-void Omit(plan::Program& excerpt, const std::vector<Omission>& omissions) {
-  if (omissions.empty()) return;
-  for (Item& item : excerpt.items) {
-    item.source = [inner = item.source, omissions]() -> std::unique_ptr<plan::ActionSource> {
-      return std::make_unique<OmittingSource>(inner(), omissions);
-    };
+std::uint64_t ContentOf(plan::ActionSource& source) {
+  if (!source.IsFixed()) return 0;
+  std::uint64_t hash = 1;
+  Action action;
+  while (source.Next(action)) {
+    hash = Mix(Mix(hash, static_cast<std::int64_t>(action.kind)), action.flag);
+    if (action.kind == Action::Kind::kCompute) hash = Mix(hash, action.cycles);
+    for (const std::int64_t value : What(action)) hash = Mix(hash, value);
   }
+  return hash;
 }
 
 Picos WholeTime(const std::vector<Omission>& omissions, Picos busy, const timeline::Timeline& timeline) {

@@ -2,10 +2,9 @@
 // One kernel by itself, for what-if replays; of a long kernel whose steps repeat, only as many as tell how it goes on.
 #pragma once
 
-#include <memory>
 #include <vector>
 
-#include "sim/plan/program.h"
+#include "sim/explain/replay.h"
 #include "sim/timeline/timeline.h"
 
 namespace spillway::explain {
@@ -21,12 +20,14 @@ struct Omission {
 /// reacts to time.
 std::vector<Omission> FindOmissions(plan::ActionSource& source);
 
-/// Only the kernel of `op`, once, with nothing beside it.
-plan::Program Excerpt(const plan::Program& program, int op);
-/// The source that runs `op` in an excerpt; null if there is none.
-std::unique_ptr<plan::ActionSource> SourceOf(const plan::Program& excerpt);
-/// An excerpt without those steps.
-void Omit(plan::Program& excerpt, const std::vector<Omission>& omissions);
+/// `source` without those steps.
+SourceMaker Omit(SourceMaker source, const std::vector<Omission>& omissions);
+
+/// Only that kernel, once, with nothing beside it: op 0 of the result.
+plan::Program Excerpt(const plan::Op& op, SourceMaker source);
+
+/// Equal for sources that do the same but for addresses; 0 where that depends on time.
+std::uint64_t ContentOf(plan::ActionSource& source);
 
 /// What the whole kernel would take. `busy`: of its replay without those steps; the timeline has the others.
 Picos WholeTime(const std::vector<Omission>& omissions, Picos busy, const timeline::Timeline& timeline);

@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 
 #include "sim/base/worker_pool.h"
 #include "sim/explain/excerpt.h"
@@ -28,7 +29,9 @@ class Pricer {
   Pricer(const ExplainInputs& inputs, const plan::PlanInputs& plan_inputs, const Dataflow& flow,
          const std::vector<Boundary>& boundaries, const BaseReplay& base, Report& report)
       : inputs_(inputs), program_(*inputs.program), plan_inputs_(plan_inputs), flow_(flow), boundaries_(boundaries), base_(base),
-        report_(report) {}
+        report_(report), kernels_(program_.ops.size(), nullptr) {
+    FindKernels(program_.items);
+  }
 
   Status Price() {
     const Picos makespan = report_.summary.makespan_ps;
@@ -67,6 +70,13 @@ class Pricer {
     return engine::Simulate(program, *inputs_.chip, options);
   }
 
+  void FindKernels(const std::vector<plan::Item>& items) {
+    for (const plan::Item& item : items) {
+      if (item.kind == plan::Item::Kind::kKernel) kernels_[static_cast<std::size_t>(item.op)] = &item;
+      FindKernels(item.body);
+    }
+  }
+
   bool FromBundles() const {
     return std::any_of(program_.ops.begin(), program_.ops.end(),
                        [](const plan::Op& op) { return op.compute_source == plan::ComputeSource::kBundles; });
@@ -98,7 +108,7 @@ class Pricer {
   };
 
   /// All replays that are needed, the whole programs first.
-  std::vector<Replay> Replays() const {
+  std::vector<Replay> Replays() {
     std::set<Replay> replays;
     if (!boundaries_.empty()) replays.insert(Replay{});
     for (std::size_t i = 0; i < boundaries_.size(); ++i) {
@@ -106,11 +116,29 @@ class Pricer {
       if (whole_) replays.insert(Replay{-1, boundary});
       for (int op : boundaries_[i].touching) {
         if (whole_ || flow_.IsAsync(op)) continue;
-        replays.insert(Replay{op, -1});
-        replays.insert(Replay{op, boundary});
+        for (const int without : {-1, boundary}) replays.insert(Like({op, without}));
       }
     }
     return {replays.begin(), replays.end()};
+  }
+
+  /// The first of the replays of kernels that do the same but for addresses: layers of a model are priced once.
+  Replay Like(const Replay& replay) {
+    const auto [known, inserted] = like_.emplace(replay, replay);
+    if (!inserted) return known->second;
+    const SourceMaker maker = SourceFor(replay);
+    if (!maker) return replay;
+    const std::uint64_t with = ContentOf(*kernels_[static_cast<std::size_t>(replay.op)]->source());
+    const std::uint64_t without = ContentOf(*maker());
+    if (with != 0) known->second = first_.emplace(std::make_pair(with, without), replay).first->second;
+    return known->second;
+  }
+
+  SourceMaker SourceFor(const Replay& replay) const {
+    const plan::Item* kernel = kernels_[static_cast<std::size_t>(replay.op)];
+    if (kernel == nullptr) return {};
+    if (replay.boundary < 0) return kernel->source;
+    return WithoutTraffic(program_, *kernel, KeptOf(boundaries_[static_cast<std::size_t>(replay.boundary)]));
   }
 
   /// Runs them beside each other; what fails here is run again where it is needed.
@@ -141,7 +169,9 @@ class Pricer {
     CostMethod method = CostMethod::kNone;
   };
 
-  Result<Priced> TimeOf(const Replay& replay) const {
+  Result<Priced> TimeOf(const Replay& asked) const {
+    const auto like = like_.find(asked);
+    const Replay& replay = like != like_.end() ? like->second : asked;
     const auto known = known_.find(replay);
     if (known != known_.end()) return known->second;
     if (replay.op >= 0) return TimeOfKernel(replay);
@@ -160,16 +190,15 @@ class Pricer {
   }
 
   Result<Priced> TimeOfKernel(const Replay& replay) const {
-    plan::Program excerpt = Excerpt(program_, replay.op);
-    const std::unique_ptr<plan::ActionSource> source = SourceOf(excerpt);
-    if (source == nullptr) return Priced{0, CostMethod::kExcerpt};
-    const std::vector<Omission> omissions = FindOmissions(*source);
-    Omit(excerpt, omissions);
-    if (replay.boundary >= 0) excerpt = WithoutTraffic(excerpt, KeptOf(boundaries_[static_cast<std::size_t>(replay.boundary)]));
-    const Result<engine::RunResult> run = Simulate(excerpt, !omissions.empty());
+    SourceMaker source = SourceFor(replay);
+    if (!source) return Priced{0, CostMethod::kExcerpt};
+    // With and without a tensor the same steps are left out.
+    const std::vector<Omission> omissions = FindOmissions(*kernels_[static_cast<std::size_t>(replay.op)]->source());
+    source = Omit(std::move(source), omissions);
+    const plan::Op& op = program_.ops[static_cast<std::size_t>(replay.op)];
+    const Result<engine::RunResult> run = Simulate(Excerpt(op, std::move(source)), !omissions.empty());
     if (!run.ok()) return run.errors();
-    const Picos busy = run->summary.ops[static_cast<std::size_t>(replay.op)].busy_ps;
-    return Priced{WholeTime(omissions, busy, run->timeline), CostMethod::kExcerpt};
+    return Priced{WholeTime(omissions, run->summary.ops.front().busy_ps, run->timeline), CostMethod::kExcerpt};
   }
 
   /// What the kernels that touch the tensor take less without its transfers, and the waits for its copies.
@@ -196,6 +225,9 @@ class Pricer {
   const std::vector<Boundary>& boundaries_;
   const BaseReplay& base_;
   Report& report_;
+  std::vector<const plan::Item*> kernels_;   ///< By op; null: an asynchronous copy.
+  std::map<Replay, Replay> like_;   ///< Of kernels.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Replay> first_;   ///< By content with and without the tensor.
   bool whole_ = false;              ///< Tensors are priced by replays of the whole program.
   std::map<Replay, Priced> known_;  ///< What has been replayed beside each other.
 };

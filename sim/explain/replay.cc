@@ -2,6 +2,8 @@
 #include "sim/explain/replay.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace spillway::explain {
 namespace {
@@ -13,6 +15,7 @@ constexpr int kAllStay = -2;   // As a kept op: this buffer is not removed at al
 
 struct Removed {
   std::vector<int> kept;   ///< By index into Program::buffers: the op whose transfers stay, -1 none, kAllStay.
+  Removed(const plan::Program& program, const Kept& tensors);
   bool Has(const plan::Transfer& transfer, int op) const {
     if (transfer.buffer < 0 || static_cast<std::size_t>(transfer.buffer) >= kept.size()) return false;
     const int stays = kept[static_cast<std::size_t>(transfer.buffer)];
@@ -44,16 +47,17 @@ class FilteredSource : public plan::ActionSource {
   int op_;
 };
 
+SourceMaker Filtered(const Item& kernel, const std::shared_ptr<const Removed>& removed) {
+  return [inner = kernel.source, removed, op = kernel.op]() -> std::unique_ptr<plan::ActionSource> {
+    return std::make_unique<FilteredSource>(inner(), removed, op);
+  };
+}
+
 void Filter(std::vector<Item>& items, const std::shared_ptr<const Removed>& removed) {
   for (Item& item : items) {
     auto gone = [&](const plan::Transfer& transfer) { return removed->Has(transfer, item.op); };
     item.transfers.erase(std::remove_if(item.transfers.begin(), item.transfers.end(), gone), item.transfers.end());
-    if (item.source) {
-      auto inner = item.source;
-      item.source = [inner, removed, op = item.op]() -> std::unique_ptr<plan::ActionSource> {
-        return std::make_unique<FilteredSource>(inner(), removed, op);
-      };
-    }
+    if (item.source) item.source = Filtered(item, removed);
     Filter(item.body, removed);
   }
 }
@@ -66,18 +70,23 @@ int RootOf(const plan::Program& program, int buffer) {
   return buffer;
 }
 
+Removed::Removed(const plan::Program& program, const Kept& tensors) : kept(program.buffers.size(), kAllStay) {
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const auto at = tensors.find(RootOf(program, static_cast<int>(i)));
+    if (at != tensors.end()) kept[i] = at->second;
+  }
+}
+
 }  // namespace
 
 plan::Program WithoutTraffic(const plan::Program& program, const Kept& tensors) {
   plan::Program other = program;
-  auto removed = std::make_shared<Removed>();
-  removed->kept.resize(program.buffers.size(), kAllStay);
-  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-    auto at = tensors.find(RootOf(program, static_cast<int>(i)));
-    if (at != tensors.end()) removed->kept[i] = at->second;
-  }
-  Filter(other.items, removed);
+  Filter(other.items, std::make_shared<const Removed>(program, tensors));
   return other;
+}
+
+SourceMaker WithoutTraffic(const plan::Program& program, const plan::Item& kernel, const Kept& tensors) {
+  return Filtered(kernel, std::make_shared<const Removed>(program, tensors));
 }
 
 }  // namespace spillway::explain

@@ -11,11 +11,9 @@ namespace spillway::explain {
 namespace {
 
 using plan::Action;
-using plan::Program;
 using test::Compute;
 using test::Issue;
 using test::Kernel;
-using test::MakeProgram;
 using test::Read;
 using test::Wait;
 using test::Write;
@@ -76,36 +74,51 @@ TEST_CASE("parts of a kernel whose steps differ keep their own") {
   CHECK(Omissions(irregular).empty());
 }
 
-/// Time of the kernel as the excerpt tells it, relative to its whole replay.
-double Told(const Program& program, int op, const config::ChipConfig& chip) {
-  Program excerpt = Excerpt(program, op);
-  const auto busy = [&](const engine::RunResult& run) { return run.summary.ops[static_cast<std::size_t>(op)].busy_ps; };
-  const Picos whole = busy(test::Run(excerpt, chip));
-  const auto source = SourceOf(excerpt);
-  REQUIRE(source != nullptr);
-  const std::vector<Omission> omissions = FindOmissions(*source);
+/// Time of the kernel as its excerpt tells it, relative to its whole replay.
+double Told(const plan::Op& op, const SourceMaker& source, const config::ChipConfig& chip) {
+  const auto busy = [](const engine::RunResult& run) { return run.summary.ops.front().busy_ps; };
+  const Picos whole = busy(test::Run(Excerpt(op, source), chip));
+  const std::vector<Omission> omissions = FindOmissions(*source());
   CHECK(!omissions.empty());
-  Omit(excerpt, omissions);
-  const engine::RunResult run = test::Run(excerpt, chip);
+  const engine::RunResult run = test::Run(Excerpt(op, Omit(source, omissions)), chip);
   REQUIRE(run.summary.complete);
   CHECK(busy(run) < whole);
   return static_cast<double>(WholeTime(omissions, busy(run), run.timeline)) / static_cast<double>(whole);
 }
 
+SourceMaker Maker(const std::vector<Action>& actions) { return Kernel(0, actions).source; }
+
 TEST_CASE("what is left out takes what the steps before it took") {
-  CHECK(Told(MakeProgram(1, {Kernel(0, Grid(300))}), 0, test::SmallChip()) == Approx(1).epsilon(0.01));
-  CHECK(Told(MakeProgram(1, {Kernel(0, Grid(500, 200))}), 0, test::SmallChip()) == Approx(1).epsilon(0.01));
+  CHECK(Told({}, Maker(Grid(300)), test::SmallChip()) == Approx(1).epsilon(0.01));
+  CHECK(Told({}, Maker(Grid(500, 200)), test::SmallChip()) == Approx(1).epsilon(0.01));
 }
 
 TEST_CASE("excerpts of a compiled layer tell the time of its kernels") {
   const auto planned = PlanDump("workloads/hlo/transformer_layer.v6e.S8192", "v6e");
-  for (std::size_t op = 0; op < planned->program.ops.size(); ++op) {
-    const Program excerpt = Excerpt(planned->program, static_cast<int>(op));
-    const auto source = SourceOf(excerpt);
-    if (source == nullptr || FindOmissions(*source).empty()) continue;
-    INFO(planned->program.ops[op].name);
-    CHECK(Told(planned->program, static_cast<int>(op), planned->chip) == Approx(1).epsilon(0.04));
+  int cut = 0;
+  for (const plan::Item& item : planned->program.items) {
+    if (item.kind != plan::Item::Kind::kKernel || FindOmissions(*item.source()).empty()) continue;
+    const plan::Op& op = planned->program.ops[static_cast<std::size_t>(item.op)];
+    INFO(op.name);
+    CHECK(Told(op, item.source, planned->chip) == Approx(1).epsilon(0.04));
+    ++cut;
   }
+  CHECK(cut >= 8);
+}
+
+TEST_CASE("content is what a kernel does, wherever it does it") {
+  const auto content = [](const std::vector<Action>& actions, bool fixed = true) {
+    test::ListSource source(actions, fixed);
+    return ContentOf(source);
+  };
+  std::vector<Action> moved = Grid(40), slower = Grid(40);
+  for (Action& action : moved) action.transfer.address += 4 * kMiB;
+  slower[4].cycles += 1;
+  REQUIRE(slower[4].kind == Action::Kind::kCompute);
+  CHECK(content(moved) == content(Grid(40)));
+  CHECK(content(slower) != content(Grid(40)));
+  CHECK(content(Grid(41)) != content(Grid(40)));
+  CHECK(content(Grid(40), false) == 0);
 }
 
 }  // namespace
