@@ -31,6 +31,10 @@ class Pricer {
       : inputs_(inputs), program_(*inputs.program), plan_inputs_(plan_inputs), flow_(flow), boundaries_(boundaries), base_(base),
         report_(report), kernels_(program_.ops.size(), nullptr) {
     FindKernels(program_.items);
+    for (const Boundary& boundary : boundaries) {
+      kept_.push_back(KeptOf(boundary));
+      all_.insert(kept_.back().begin(), kept_.back().end());
+    }
   }
 
   Status Price() {
@@ -46,16 +50,16 @@ class Pricer {
         line.spill_cost_ps = makespan - without->time;
         line.method = without->method;
       } else {
-        const Result<Picos> saved = SavedInExcerpts(i);
+        const Result<Picos> saved = SavedInExcerpts(boundaries_[i].touching, static_cast<int>(i));
         if (!saved.ok()) return saved.errors();
         line.spill_cost_ps = *saved;
         line.method = CostMethod::kExcerpt;
       }
     }
     if (boundaries_.empty() || Interrupted()) return Done{};
-    const Result<Priced> joint = TimeOf({});
+    const Result<Picos> joint = SavedByAll();
     if (!joint.ok()) return joint.errors();
-    report_.joint_spill_cost_ps = makespan - joint->time;
+    report_.joint_spill_cost_ps = *joint;
     return Done{};
   }
 
@@ -103,20 +107,21 @@ class Pricer {
   /// A replay to price tensors by.
   struct Replay {
     int op = -1;         ///< Only this kernel; -1: the whole program.
-    int boundary = -1;   ///< Without the transfers of its tensor; -1: with all (of a kernel), without any tensor's (of all).
+    int boundary = kAll; ///< Without the transfers of its tensor; or
+    static constexpr int kNone = -1, kAll = -2;   ///< with all transfers, without those of any of the tensors.
     bool operator<(const Replay& o) const { return std::tie(op, boundary) < std::tie(o.op, o.boundary); }
   };
 
   /// All replays that are needed, the whole programs first.
   std::vector<Replay> Replays() {
     std::set<Replay> replays;
-    if (!boundaries_.empty()) replays.insert(Replay{});
+    if (whole_ && !boundaries_.empty()) replays.insert(Replay{});
     for (std::size_t i = 0; i < boundaries_.size(); ++i) {
       const int boundary = static_cast<int>(i);
       if (whole_) replays.insert(Replay{-1, boundary});
       for (int op : boundaries_[i].touching) {
         if (whole_ || flow_.IsAsync(op)) continue;
-        for (const int without : {-1, boundary}) replays.insert(Like({op, without}));
+        for (const int without : {Replay::kNone, Replay::kAll, boundary}) replays.insert(Like({op, without}));
       }
     }
     return {replays.begin(), replays.end()};
@@ -137,8 +142,7 @@ class Pricer {
   SourceMaker SourceFor(const Replay& replay) const {
     const plan::Item* kernel = kernels_[static_cast<std::size_t>(replay.op)];
     if (kernel == nullptr) return {};
-    if (replay.boundary < 0) return kernel->source;
-    return WithoutTraffic(program_, *kernel, KeptOf(boundaries_[static_cast<std::size_t>(replay.boundary)]));
+    return replay.boundary == Replay::kNone ? kernel->source : WithoutTraffic(program_, *kernel, KeptBy(replay));
   }
 
   /// Runs them beside each other; what fails here is run again where it is needed.
@@ -164,6 +168,10 @@ class Pricer {
     static_cast<void>(RunPool(numbers, pool));
   }
 
+  const Kept& KeptBy(const Replay& replay) const {
+    return replay.boundary == Replay::kAll ? all_ : kept_[static_cast<std::size_t>(replay.boundary)];
+  }
+
   struct Priced {
     Picos time = 0;      ///< Makespan, or of the one kernel.
     CostMethod method = CostMethod::kNone;
@@ -175,16 +183,12 @@ class Pricer {
     const auto known = known_.find(replay);
     if (known != known_.end()) return known->second;
     if (replay.op >= 0) return TimeOfKernel(replay);
-    Kept kept;
-    for (std::size_t i = 0; i < boundaries_.size(); ++i) {
-      if (replay.boundary < 0 || replay.boundary == static_cast<int>(i)) kept.insert(*KeptOf(boundaries_[i]).begin());
-    }
     // Kernels of another plan do not run the compiler's bundles: the two sides would differ in more than the tensor.
     if (replay.boundary >= 0 && boundaries_[static_cast<std::size_t>(replay.boundary)].could_stay && !FromBundles()) {
       const std::optional<Picos> resident = Resident(boundaries_[static_cast<std::size_t>(replay.boundary)]);
       if (resident) return Priced{*resident, CostMethod::kResident};
     }
-    const Result<engine::RunResult> without = Simulate(WithoutTraffic(program_, kept), false);
+    const Result<engine::RunResult> without = Simulate(WithoutTraffic(program_, KeptBy(replay)), false);
     if (!without.ok()) return without.errors();
     return Priced{without->summary.makespan_ps, CostMethod::kWhole};
   }
@@ -201,21 +205,33 @@ class Pricer {
     return Priced{WholeTime(omissions, run->summary.ops.front().busy_ps, run->timeline), CostMethod::kExcerpt};
   }
 
-  /// What the kernels that touch the tensor take less without its transfers, and the waits for its copies.
-  Result<Picos> SavedInExcerpts(std::size_t index) const {
+  /// What those ops take less without the transfers of a boundary's tensor, or of all: their kernels, and the waits for
+  /// copies.
+  Result<Picos> SavedInExcerpts(const std::vector<int>& ops, int boundary) const {
     Picos saved = 0;
-    for (int op : boundaries_[index].touching) {
+    for (const int op : ops) {
       if (flow_.IsAsync(op)) {
-        auto waited = base_.waited.find(op);
+        const auto waited = base_.waited.find(op);
         if (waited != base_.waited.end()) saved += waited->second;
         continue;
       }
-      const Result<Priced> with = TimeOf({op, -1}), without = TimeOf({op, static_cast<int>(index)});
+      const Result<Priced> with = TimeOf({op, Replay::kNone}), without = TimeOf({op, boundary});
       if (!with.ok()) return with.errors();
       if (!without.ok()) return without.errors();
       saved += report_.summary.ops[static_cast<std::size_t>(op)].executions * (with->time - without->time);
     }
     return saved;
+  }
+
+  Result<Picos> SavedByAll() const {
+    if (whole_) {
+      const Result<Priced> joint = TimeOf({});
+      if (!joint.ok()) return joint.errors();
+      return report_.summary.makespan_ps - joint->time;
+    }
+    std::set<int> ops;
+    for (const Boundary& boundary : boundaries_) ops.insert(boundary.touching.begin(), boundary.touching.end());
+    return SavedInExcerpts({ops.begin(), ops.end()}, Replay::kAll);
   }
 
   const ExplainInputs& inputs_;
@@ -225,6 +241,8 @@ class Pricer {
   const std::vector<Boundary>& boundaries_;
   const BaseReplay& base_;
   Report& report_;
+  std::vector<Kept> kept_;          ///< By boundary.
+  Kept all_;
   std::vector<const plan::Item*> kernels_;   ///< By op; null: an asynchronous copy.
   std::map<Replay, Replay> like_;   ///< Of kernels.
   std::map<std::pair<std::uint64_t, std::uint64_t>, Replay> first_;   ///< By content with and without the tensor.
