@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "sim/base/hash.h"
+
 namespace spillway::engine {
 namespace {
 
@@ -10,30 +12,25 @@ namespace {
 constexpr double kErrorOfMean = 0.003;
 constexpr std::int64_t kFewest = 2;
 
-void Mix(std::uint64_t& hash, std::int64_t value) {
-  hash = (hash ^ static_cast<std::uint64_t>(value)) * 0xff51afd7ed558ccdULL;
-  hash ^= hash >> 32;
-}
-
 std::uint64_t HashOf(const std::vector<plan::Action>& actions, std::uint64_t others, bool addresses) {
   using Kind = plan::Action::Kind;
   std::uint64_t hash = others;
   for (const plan::Action& action : actions) {
-    Mix(hash, static_cast<std::int64_t>(action.kind));
+    hash = Mix(hash, static_cast<std::int64_t>(action.kind));
     if (action.kind == Kind::kCompute) {
-      Mix(hash, action.cycles);
-      Mix(hash, action.loads + action.stores);
+      hash = Mix(hash, action.cycles);
+      hash = Mix(hash, action.loads + action.stores);
     } else if (action.kind == Kind::kIssue) {
       const plan::Transfer& t = action.transfer;
-      Mix(hash, static_cast<std::int64_t>(t.direction) << 32 | t.thread);
-      for (const std::int64_t value : {t.chunk_bytes, t.chunks, t.stride, t.outer, t.outer_stride}) Mix(hash, value);
-      if (addresses) Mix(hash, t.address), Mix(hash, t.destination);
+      hash = Mix(hash, static_cast<std::int64_t>(t.direction) << 32 | t.thread);
+      for (const std::int64_t value : {t.chunk_bytes, t.chunks, t.stride, t.outer, t.outer_stride}) hash = Mix(hash, value);
+      if (addresses) hash = Mix(Mix(hash, t.address), t.destination);
     } else if (action.kind != Kind::kStep) {
-      Mix(hash, action.bytes);
+      hash = Mix(hash, action.bytes);
     }
-    Mix(hash, action.flag);
+    hash = Mix(hash, action.flag);
   }
-  if (addresses) Mix(hash, 1);
+  if (addresses) hash = Mix(hash, 1);
   return hash;
 }
 

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "sim/base/hash.h"
+
 namespace spillway::explain {
 namespace {
 
@@ -30,11 +32,6 @@ struct StepSketch {
 bool Alike(const StepSketch& a, const StepSketch& b) {
   const auto allowed = std::max(kRounding, static_cast<Cycles>(kAlikeCompute * static_cast<double>(a.cycles)));
   return a.transfers == b.transfers && a.before == b.before && std::abs(a.cycles - b.cycles) <= allowed;
-}
-
-std::uint64_t Mix(std::uint64_t hash, std::int64_t value) {
-  hash = (hash ^ static_cast<std::uint64_t>(value)) * 0xff51afd7ed558ccdULL;
-  return hash ^ hash >> 32;
 }
 
 /// What tells an action from others of its kind, but for addresses, flags and cycles.
