@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // `bind` and `dimensions`: one dump for all sizes.
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 
 #include "sim/config/workload_config.h"
+#include "tests/support/temporary.h"
 
 namespace spillway::config {
 namespace {
 
 Result<WorkloadConfig> Load(const std::string& end) {
-  const std::string path = (std::filesystem::temp_directory_path() / "spillway-bind-test.yaml").string();
-  std::ofstream(path) << "schema: spillway.workload/1\nname: one\ndescription: d\nchips: [v6e]\n"
-                         "symbols:\n  S: {values: [4096, 8192], default: 8192}\n"
-                      << end;
-  Result<WorkloadConfig> workload = LoadWorkload(path);
-  std::filesystem::remove(path);
-  return workload;
+  const test::TemporaryDirectory directory;   // Tests run beside each other.
+  return LoadWorkload(directory.Write("one.yaml", "schema: spillway.workload/1\nname: one\ndescription: d\nchips: [v6e]\n"
+                                                  "symbols:\n  S: {values: [4096, 8192], default: 8192}\n" + end));
 }
 
 std::string ErrorOf(const std::string& end) {
