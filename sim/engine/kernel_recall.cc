@@ -105,16 +105,13 @@ void KernelRecall::Book(Picos replay_now) {
     }
   }
   now = BookCompute(now, known_->Mean(actions_.size()).contention);
-  Bytes read = 0, written = 0;
+  const Bytes read = recorder_.read_bytes(), written = recorder_.write_bytes();
   for (const Booked& each : booked) {
-    const plan::Transfer& transfer = *each.transfer;
-    recorder_.DmaDone(transfer, op_, each.flow, each.issued, std::min(each.end, now));
-    const bool both = transfer.direction == Direction::kHbmToHbm;
-    if (both || transfer.direction == Direction::kHbmToVmem) read += transfer.bytes();
-    if (both || transfer.direction == Direction::kVmemToHbm) written += transfer.bytes();
+    recorder_.DmaDone(*each.transfer, op_, each.flow, each.issued, std::min(each.end, now));
   }
   const Picos busy = known_->MeanHbmBusy() - (recorder_.HbmBusyBy(replay_now) - hbm_busy_before_);
-  recorder_.Skip(replay_now, now, std::max<Picos>(busy, 0), read, written);
+  recorder_.Skip(replay_now, now, std::max<Picos>(busy, 0), recorder_.read_bytes() - read,
+                 recorder_.write_bytes() - written);
   next_ = actions_.size();
   known_ = nullptr;
 }

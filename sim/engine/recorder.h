@@ -37,6 +37,9 @@ class Recorder {
   void HbmBusy(Picos now, bool busy);
   /// Time with an access in progress until `now`.
   Picos HbmBusyBy(Picos now) const { return hbm_busy_ + (hbm_busy_since_ >= 0 ? now + skipped_ - hbm_busy_since_ : 0); }
+  /// Of all transfers that are done.
+  Bytes read_bytes() const { return read_bytes_; }
+  Bytes write_bytes() const { return write_bytes_; }
   /// What `now` to `end` was booked with takes no time in the replay, which goes on at `now`. HBM was in use for
   /// `hbm_busy` of it and moved so many bytes.
   void Skip(Picos now, Picos end, Picos hbm_busy, Bytes read, Bytes written);
